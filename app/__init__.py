@@ -1,0 +1,1 @@
+"""Lanewise: puts every tensor of a MoE model in the right lane."""

@@ -1,0 +1,1 @@
+"""Units, problems, paths and JSON: what every other package may use."""

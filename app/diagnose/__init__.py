@@ -1,0 +1,1 @@
+"""Pure: plan + facts -> findings."""

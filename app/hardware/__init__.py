@@ -1,0 +1,1 @@
+"""Looks at the computer once and says what it found, from where."""

@@ -1,0 +1,1 @@
+"""Looks at this computer once: probe() -> HardwareSnapshot."""

@@ -1,0 +1,108 @@
+"""What this computer is, as frozen values that save to and load from JSON. Unknown is None, never 0.
+
+Every fact's origin stands in ``HardwareSnapshot.sources`` under a dotted key, for example
+``{"memory.total_bytes": "psutil", "gpus.0.pcie_width_max": "nvml"}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from app.common.problem import Problem
+
+
+class CoreKind(StrEnum):
+    """Performance core, efficiency core, low-power efficiency core; UNKNOWN where the system does not tell."""
+
+    P = "P"
+    E = "E"
+    LP_E = "LP-E"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class CpuCore:
+    """One physical core: the logical CPU numbers that share it, and its kind."""
+
+    logical: tuple[int, ...]
+    kind: CoreKind
+
+
+@dataclass(frozen=True, slots=True)
+class CpuInfo:
+    """``recommended_cpus``: logical CPUs the engine should get (one list, ascending); ``recommended_threads``: -t.
+
+    ``reason`` is a words code (``cpu.reason.<code>``): why these cores.
+    """
+
+    name: str | None
+    cores: tuple[CpuCore, ...]
+    recommended_cpus: tuple[int, ...]
+    recommended_threads: int
+    reason: str
+    is_hybrid: bool = False
+    is_virtual_machine: bool | None = None
+
+    @property
+    def logical_count(self) -> int:
+        """Number of logical CPUs."""
+        return sum(len(core.logical) for core in self.cores)
+
+    def count(self, kind: CoreKind) -> int:
+        """Number of physical cores of a kind."""
+        return sum(1 for core in self.cores if core.kind is kind)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryInfo:
+    """RAM. ``speed_mts`` is the configured speed in MT/s. Bandwidths in decimal GB/s."""
+
+    total_bytes: int | None
+    available_bytes: int | None
+    kind: str | None = None
+    modules: int | None = None
+    channels: int | None = None
+    speed_mts: int | None = None
+    theoretical_gbs: float | None = None
+    measured_gbs: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuInfo:
+    """One graphics device.
+
+    ``engine_name`` is what llama-server calls it (CUDA0, Vulkan0, RPC0); None until the engine has been asked, and
+    then the engine cannot use it. ``kind``: gpu, igpu, rpc.
+    """
+
+    name: str
+    kind: str
+    engine_name: str | None
+    total_bytes: int | None
+    free_bytes: int | None
+    uuid: str | None = None
+    pci_id: str | None = None
+    driver: str | None = None
+    compute_capability: str | None = None
+    pcie_gen_max: int | None = None
+    pcie_gen_now: int | None = None
+    pcie_width_max: int | None = None
+    pcie_width_now: int | None = None
+    drives_display: bool | None = None
+    memory_gbs: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareSnapshot:
+    """One look at the machine. ``taken_at`` is an ISO 8601 text with time zone."""
+
+    taken_at: str
+    os: str
+    cpu: CpuInfo
+    memory: MemoryInfo
+    gpus: tuple[GpuInfo, ...]
+    sources: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    engine_asked: bool = False

@@ -1,0 +1,1 @@
+"""Reads GGUF headers and says what each tensor is."""

@@ -1,0 +1,1 @@
+"""Samplers and the ring buffer behind the live curves. No Qt."""

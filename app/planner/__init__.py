@@ -1,0 +1,1 @@
+"""Pure: hardware + model + wishes -> placement, bytes, command line."""

@@ -1,0 +1,1 @@
+"""The imperative shell of the window: state, undo, jobs. QtCore only."""

@@ -1,0 +1,1 @@
+"""Columns, cards and budget bars."""

@@ -1,0 +1,55 @@
+"""Codes -> sentences, in English and Chinese. The only place that knows sentences.
+
+``say("plan.fits", n=3)`` uses the current language (``set_language``). Each module ``_texts_*.py`` holds the entries of
+one area; a code that is missing raises KeyError in tests and in the window alike, since a test walks all codes.
+"""
+
+from __future__ import annotations
+
+import locale
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from app.common.problem import Problem
+from app.words._all import ENTRIES
+from app.words.catalogue import Language, fill
+
+__all__ = ["ENTRIES", "Language", "current_language", "say", "say_in", "say_problem", "set_language", "system_language"]
+
+_current = Language.EN
+
+
+def system_language() -> Language:
+    """Chinese for a system that speaks any Chinese, else English."""
+    names = [os.environ.get(v, "") for v in ("LC_ALL", "LC_MESSAGES", "LANG")] + [locale.getlocale()[0] or ""]
+    told = [name.lower() for name in names if name and name.upper().split(".")[0] not in ("C", "POSIX")]
+    return Language.ZH_CN if told and told[0].startswith(("zh", "chinese")) else Language.EN
+
+
+def set_language(language: Language) -> None:
+    """Choose the language of every following ``say``."""
+    global _current
+    _current = language
+
+
+def current_language() -> Language:
+    """The language in use."""
+    return _current
+
+
+def say_in(language: Language, code: str, /, **params: Any) -> str:
+    """The sentence of a code in a given language."""
+    english, chinese = ENTRIES[code]
+    return fill(chinese if language is Language.ZH_CN else english, params)
+
+
+def say(code: str, /, **params: Any) -> str:
+    """The sentence of a code in the current language."""
+    return say_in(_current, code, **params)
+
+
+def say_problem(problem: Problem) -> str:
+    """The sentence of a problem: what happened and the next step."""
+    params: Mapping[str, Any] = problem.params
+    return say(f"problem.{problem.code}", **params)

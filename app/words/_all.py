@@ -1,0 +1,35 @@
+"""Joins the areas' entries into one catalogue; the same code in two areas is a mistake and raises at import."""
+
+from __future__ import annotations
+
+from app.words import (
+    _texts_cli,
+    _texts_engine,
+    _texts_hardware,
+    _texts_model,
+    _texts_plan,
+    _texts_ui_plan,
+    _texts_ui_run,
+)
+
+
+def _join() -> dict[str, tuple[str, str]]:
+    joined: dict[str, tuple[str, str]] = {}
+    areas = (
+        _texts_model,
+        _texts_hardware,
+        _texts_plan,
+        _texts_engine,
+        _texts_cli,
+        _texts_ui_plan,
+        _texts_ui_run,
+    )
+    for area in areas:
+        for code, pair in area.ENTRIES.items():
+            if code in joined:
+                raise ValueError(f"words: {code} is defined twice")
+            joined[code] = pair
+    return joined
+
+
+ENTRIES = _join()

@@ -1,0 +1,7 @@
+"""Texts of the machine page and hardware facts. Each entry is code: (English, Chinese)."""
+
+from __future__ import annotations
+
+from app.words.catalogue import Entries
+
+ENTRIES: Entries = {}

@@ -1,0 +1,1 @@
+"""Use cases without Qt: open a file, plan, launch, export."""

@@ -1,0 +1,45 @@
+"""Every sentence exists in English and Chinese and asks for the same parameters in both."""
+
+import string
+
+import pytest
+
+from app.common.problem import Problem
+from app.words import ENTRIES, Language, say_in, say_problem
+from app.words.catalogue import fill
+
+
+def _fields(template):
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+
+
+@pytest.mark.parametrize("code", sorted(ENTRIES))
+def test_that_both_languages_of_an_entry_use_the_same_parameters(code):
+    english, chinese = ENTRIES[code]
+    assert english.strip(), code
+    assert chinese.strip(), code
+    assert _fields(english) == _fields(chinese)
+
+
+@pytest.mark.parametrize("code", sorted(ENTRIES))
+def test_that_a_chinese_text_is_not_the_english_one_left_untranslated(code):
+    english, chinese = ENTRIES[code]
+    has_words = any(len(word) > 3 and word.islower() and word.isalpha() for word in english.split())
+    if has_words:
+        assert any("一" <= c <= "鿿" for c in chinese), f"{code} has no Chinese text: {chinese!r}"
+
+
+def test_that_an_unknown_parameter_value_is_shown_as_a_dash():
+    assert fill("{b:size} {n}", {"b": None, "n": None}) == "— —"
+
+
+def test_that_counts_choose_singular_and_plural():
+    assert fill("{n:count layer|layers}", {"n": 1}) == "1 layer"
+    assert fill("{n:count layer|layers}", {"n": 48}) == "48 layers"
+
+
+def test_that_a_missing_code_is_an_error():
+    with pytest.raises(KeyError):
+        say_in(Language.EN, "no.such.code")
+    with pytest.raises(KeyError):
+        say_problem(Problem("no_such_problem"))
