@@ -1,0 +1,93 @@
+"""What the window shows of the engine, the running server and the long jobs: frozen values, replaced as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.common.problem import Problem
+
+
+class EnginePhase(StrEnum):
+    """Where the search for a llama-server stands."""
+
+    LOOKING = "looking"
+    MISSING = "missing"
+    BUILDING = "building"
+    READY = "ready"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineState:
+    """``progress`` 0..1 while building, None when it cannot be told."""
+
+    phase: EnginePhase
+    path: str | None = None
+    build: str | None = None
+    progress: float | None = None
+    problem: Problem | None = None
+
+
+class RunPhase(StrEnum):
+    """The life of the server as the window shows it."""
+
+    STOPPED = "stopped"
+    STARTING = "starting"
+    READY = "ready"
+    STOPPING = "stopping"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferRow:
+    """One line of 'plan against engine': ``what`` is weights, kv or compute; bytes; None = the engine did not say."""
+
+    device: str
+    what: str
+    predicted_bytes: int
+    actual_bytes: int | None
+    agrees: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The server now. ``affinity`` is what the system reports for the process, not what we asked for."""
+
+    phase: RunPhase
+    url: str | None = None
+    api_key: str | None = None
+    pid: int | None = None
+    affinity: tuple[int, ...] | None = None
+    wanted_affinity: tuple[int, ...] | None = None
+    buffers: tuple[BufferRow, ...] = ()
+    loaded_bytes: int | None = None
+    to_load_bytes: int | None = None
+    exit_code: int | None = None
+    problem: Problem | None = None
+    plan_differs: bool = False
+
+
+class ChatPhase(StrEnum):
+    """The life of one answer."""
+
+    IDLE = "idle"
+    PROMPT = "prompt"
+    ANSWERING = "answering"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatState:
+    """One question and its answer so far. Speeds are the engine's own streamed timings, tok/s."""
+
+    phase: ChatPhase
+    question: str = ""
+    answer: str = ""
+    reasoning: str = ""
+    prompt_done: int | None = None
+    prompt_total: int | None = None
+    prompt_tps: float | None = None
+    decode_tps: float | None = None
+    decoded_tokens: int | None = None
+    finish_reason: str | None = None
+    problem: Problem | None = None
