@@ -74,7 +74,9 @@ class GpuInfo:
     """One graphics device.
 
     ``engine_name`` is what llama-server calls it (CUDA0, Vulkan0, RPC0); None until the engine has been asked, and
-    then the engine cannot use it. ``kind``: gpu, igpu, rpc.
+    then the engine cannot use it. ``kind``: gpu, igpu, rpc. ``buffer_name`` is for ``-ot`` (``RPC0[HOST:PORT]``).
+    ``engine_free_bytes`` is the engine's own figure, taken with its context already open; ``free_bytes`` is the smaller
+    of that and the driver's. ``is_software``: a processor that plays a graphics card (llvmpipe).
     """
 
     name: str
@@ -92,6 +94,9 @@ class GpuInfo:
     pcie_width_now: int | None = None
     drives_display: bool | None = None
     memory_gbs: float | None = None
+    buffer_name: str | None = None
+    engine_free_bytes: int | None = None
+    is_software: bool = False
 
 
 @dataclass(frozen=True, slots=True)

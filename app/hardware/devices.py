@@ -1,0 +1,179 @@
+"""Joins what llama-server says it can use (``--list-devices``) with what the computer says it has.
+
+The engine's list is the truth for what it can use and for its names; the probes explain it (bus, link, driver).
+The order of the two lists differs (CUDA: fastest first, NVML: bus order), so cards are matched by name, then by size.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+
+from app.hardware.types import GpuInfo, HardwareSnapshot
+
+ENGINE_SOURCE = "engine"
+"""The source name of facts that ``llama-server --list-devices`` told."""
+
+_RPC = re.compile(r"RPC\d*$")
+_SOFTWARE = re.compile(r"llvmpipe|lavapipe|swiftshader|softpipe|microsoft basic render|\bcpu\b", re.IGNORECASE)
+_INTEGRATED = re.compile(
+    r"\buhd\b|\biris\b|\bhd graphics\b|\badreno\b|\bradeon(\(tm\))? graphics\b|\barc(\(tm\))? graphics\b"
+    r"|\barc(\(tm\))? 1\d0[tv]\b|\bradeon(\(tm\))? ([678]\d|80[56])[05]?[ms]\b|\bvega \d+ graphics\b",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(r"\((r|tm)\)|\bcorporation\b|\bnvidia\b|\bamd\b|\bintel\b|[^a-z0-9]+", re.IGNORECASE)
+_SAME_SIZE = 0.06
+"""Two lists may disagree this much about one card's memory (reserved memory, rounding to MiB)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDevice:
+    """One line of ``llama-server --list-devices`` (common/arg.cpp:1165): ``  NAME: DESC (TOTAL MiB, FREE MiB free)``.
+
+    ``buffer_name`` is what ``-ot`` wants: ``name``, except for RPC, where it is ``RPC0[HOST:PORT]``.
+    """
+
+    name: str
+    description: str
+    total_bytes: int | None
+    free_bytes: int | None
+    buffer_name: str
+
+    @property
+    def is_rpc(self) -> bool:
+        """Is it another machine's device, reached through ggml-rpc-server?"""
+        return _RPC.match(self.name) is not None
+
+    @property
+    def is_software(self) -> bool:
+        """Is it a processor that plays a graphics card (llvmpipe)? It works, slowly, in system RAM."""
+        return not self.is_rpc and _SOFTWARE.search(self.description) is not None
+
+    @property
+    def backend(self) -> str:
+        """``CUDA`` of ``CUDA0``."""
+        return self.name.rstrip("0123456789")
+
+
+def looks_integrated(name: str) -> bool:
+    """Is this the name of graphics inside the processor? Discrete Arc and Radeon cards carry a model number."""
+    return _INTEGRATED.search(name) is not None
+
+
+def with_engine_devices(snapshot: HardwareSnapshot, devices: tuple[EngineDevice, ...]) -> HardwareSnapshot:
+    """The snapshot with the engine's names and figures, the engine having been asked.
+
+    A GPU that the engine does not list keeps ``engine_name`` None. A device of the engine that no probe saw (RPC,
+    llvmpipe, a card without a management library) is appended. A card that two backends list keeps the first name.
+    Free memory becomes the smaller of both figures: Windows may withhold memory that the driver calls free.
+    """
+    gpus, sources = _without_engine(snapshot)
+    known = len(gpus)
+    taken: dict[int, str] = {}
+    for device in devices:
+        index = None if device.is_rpc or device.is_software else _match(device, gpus[:known], taken)
+        if index is not None:
+            taken[index] = device.backend
+            gpus[index] = _joined(gpus[index], device, sources, f"gpus.{index}")
+        elif not _listed_by_another_backend(device, gpus[:known], taken):
+            sources[f"gpus.{len(gpus)}"] = ENGINE_SOURCE
+            gpus.append(_engine_only(device))
+    return dataclasses.replace(snapshot, gpus=tuple(gpus), sources=sources, engine_asked=True)
+
+
+def _without_engine(snapshot: HardwareSnapshot) -> tuple[list[GpuInfo], dict[str, str]]:
+    """What the probes said before any engine was asked, so that asking twice gives the same as asking once."""
+    gpus = [
+        dataclasses.replace(gpu, engine_name=None, buffer_name=None)
+        for i, gpu in enumerate(snapshot.gpus)
+        if snapshot.sources.get(f"gpus.{i}") != ENGINE_SOURCE
+    ]
+    gone = {f"gpus.{i}" for i in range(len(snapshot.gpus)) if snapshot.sources.get(f"gpus.{i}") == ENGINE_SOURCE}
+    sources = {key: value for key, value in snapshot.sources.items() if key not in gone}
+    return gpus, sources
+
+
+def _match(device: EngineDevice, gpus: list[GpuInfo], taken: dict[int, str]) -> int | None:
+    """The index of the card that this device is: same name, else name inside name, else the only one of that size."""
+    open_cards = [i for i in range(len(gpus)) if i not in taken and _vendor_allows(device, gpus[i])]
+    wanted = _plain(device.description)
+    same = [i for i in open_cards if _plain(gpus[i].name) == wanted]
+    inside = [i for i in open_cards if _names_overlap(_plain(gpus[i].name), wanted)]
+    for candidates in (same, inside):
+        if candidates:
+            return min(candidates, key=lambda i: (_size_gap(device, gpus[i]), i))
+    sized = [i for i in open_cards if _size_gap(device, gpus[i]) <= _SAME_SIZE and not _has_real_name(gpus[i])]
+    return sized[0] if len(sized) == 1 else None
+
+
+def _listed_by_another_backend(device: EngineDevice, gpus: list[GpuInfo], taken: dict[int, str]) -> bool:
+    wanted = _plain(device.description)
+    return any(
+        backend != device.backend and _names_overlap(_plain(gpus[i].name), wanted) for i, backend in taken.items()
+    )
+
+
+def _vendor_allows(device: EngineDevice, gpu: GpuInfo) -> bool:
+    """CUDA drives NVIDIA cards only; every other backend may name any card."""
+    return device.backend != "CUDA" or gpu.uuid is not None or "nvidia" in gpu.name.lower()
+
+
+def _plain(name: str) -> str:
+    return _NOISE.sub(" ", name.casefold()).strip()
+
+
+def _names_overlap(a: str, b: str) -> bool:
+    return bool(a) and bool(b) and (f" {a} " in f" {b} " or f" {b} " in f" {a} ")
+
+
+def _has_real_name(gpu: GpuInfo) -> bool:
+    """A name that only repeats PCI numbers ("AMD 1002:744c") cannot be compared with the engine's."""
+    return re.search(r"[0-9a-f]{4}:[0-9a-f]{4}", gpu.name) is None
+
+
+def _size_gap(device: EngineDevice, gpu: GpuInfo) -> float:
+    if not device.total_bytes or not gpu.total_bytes:
+        return 1.0
+    return abs(device.total_bytes - gpu.total_bytes) / max(device.total_bytes, gpu.total_bytes)
+
+
+def _joined(gpu: GpuInfo, device: EngineDevice, sources: dict[str, str], key: str) -> GpuInfo:
+    free = gpu.free_bytes
+    if device.free_bytes is not None and (
+        free is None or device.free_bytes < free or sources.get(f"{key}.free_bytes") == ENGINE_SOURCE
+    ):
+        free = device.free_bytes
+        sources[f"{key}.free_bytes"] = ENGINE_SOURCE
+    total = gpu.total_bytes
+    if total is None and device.total_bytes is not None:
+        total = device.total_bytes
+        sources[f"{key}.total_bytes"] = ENGINE_SOURCE
+    sources[f"{key}.engine_name"] = ENGINE_SOURCE
+    name = gpu.name if _has_real_name(gpu) else device.description
+    return dataclasses.replace(
+        gpu,
+        name=name,
+        engine_name=device.name,
+        buffer_name=device.buffer_name,
+        total_bytes=total,
+        free_bytes=free,
+        engine_free_bytes=device.free_bytes,
+    )
+
+
+def _engine_only(device: EngineDevice) -> GpuInfo:
+    if device.is_rpc:
+        kind = "rpc"
+    else:
+        kind = "igpu" if device.is_software or looks_integrated(device.description) else "gpu"
+    return GpuInfo(
+        name=device.description or device.name,
+        kind=kind,
+        engine_name=device.name,
+        buffer_name=device.buffer_name,
+        total_bytes=device.total_bytes,
+        free_bytes=device.free_bytes,
+        engine_free_bytes=device.free_bytes,
+        is_software=device.is_software,
+    )
