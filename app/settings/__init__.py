@@ -1,1 +1,16 @@
-"""The user's settings: load, save, upgrade."""
+"""The user's settings: one frozen value, loaded once and written as a whole."""
+
+from app.settings.settings import LANGUAGES, SHELLS, THEMES, Settings, changed, default_shell
+from app.settings.store import LoadedSettings, load, save
+
+__all__ = [
+    "LANGUAGES",
+    "SHELLS",
+    "THEMES",
+    "LoadedSettings",
+    "Settings",
+    "changed",
+    "default_shell",
+    "load",
+    "save",
+]

@@ -1,0 +1,56 @@
+"""What the user has chosen, as one frozen value. Nothing here is guessed from the machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+VERSION = 1
+"""The layout this program writes. Raise it together with a new entry in ``store.UPGRADES``."""
+
+LANGUAGES = ("system", "en", "zh_CN")
+THEMES = ("system", "light", "dark")
+SHELLS = ("cmd", "powershell", "bash")
+
+
+def default_shell() -> str:
+    """The shell whose command line is shown first on this system."""
+    return "powershell" if sys.platform == "win32" else "bash"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The user's settings.
+
+    ``engine_path``: a chosen llama-server (or a folder with one), None = look for it. ``reserve_mib``: MiB of VRAM that
+    new plans leave free, None = the planner's default. ``window_geometry`` is Qt's saved geometry as base64 text.
+    ``rpc_servers``: HOST:PORT of machines that lend their memory.
+    """
+
+    version: int = VERSION
+    language: str = "system"
+    theme: str = "system"
+    engine_path: str | None = None
+    last_model: str | None = None
+    shell: str = dataclasses.field(default_factory=default_shell)
+    details_open: bool = False
+    reserve_mib: int | None = None
+    rpc_servers: tuple[str, ...] = ()
+    window_geometry: str | None = None
+
+
+def changed(settings: Settings, **changes: Any) -> Settings:
+    """A copy with some fields changed; a value outside its choices is a ValueError (a bug of the caller)."""
+    result = dataclasses.replace(settings, **changes)
+    for name, choices in CHOICES.items():
+        if getattr(result, name) not in choices:
+            raise ValueError(f"{name}: {getattr(result, name)!r} is none of {choices}")
+    if result.reserve_mib is not None and result.reserve_mib < 0:
+        raise ValueError("reserve_mib: less than nothing")
+    return result
+
+
+CHOICES = {"language": LANGUAGES, "theme": THEMES, "shell": SHELLS}
+"""The fields that take one of a few values."""
