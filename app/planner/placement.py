@@ -1,0 +1,117 @@
+"""Where each tensor and each block's KV is, given a ``Placement``. The one definition that every view uses.
+
+Homes (llama-model.cpp:1591-1612): unit ``il`` is on a GPU iff ``il >= block_count + 1 - ngl``; the unit after the last
+block is the output; token embeddings are always in RAM (``dev_input = cpu``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.model.types import ModelInfo, Role, TensorInfo
+from app.planner.types import RAM, DeviceSet, KvHome, Placement
+
+NOT_LOADED = frozenset({Role.MTP, Role.VISION})
+"""Roles the engine skips when it loads a plain text model (``model has unused tensor ... ignoring``)."""
+
+FOLLOWS_HOME = frozenset({Role.ATTENTION, Role.RECURRENT, Role.ROUTER, Role.NORM})
+"""Roles that go along when a block's home moves; the big parts (experts, dense FFN) stay where the user put them."""
+
+
+def unit_of(tensor: TensorInfo, block_count: int) -> int | None:
+    """The layer unit whose home the tensor shares; None for tensors that always stay in RAM."""
+    if tensor.role is Role.EMBEDDING:
+        return None
+    if tensor.block is not None:
+        return tensor.block
+    if tensor.role in (Role.OUTPUT, Role.NORM):
+        return block_count
+    return None
+
+
+def homes(placement: Placement) -> tuple[str, ...]:
+    """Home device of every unit: ``block_count`` blocks, then the output unit."""
+    in_ram = placement.block_count + 1 - placement.n_gpu_layers
+    listed = [RAM] * in_ram
+    for name, n_units in placement.runs:
+        listed.extend([name] * n_units)
+    return tuple(listed)
+
+
+def home_of(tensor: TensorInfo, unit_homes: tuple[str, ...]) -> str:
+    """Where the engine puts the tensor without an override."""
+    unit = unit_of(tensor, len(unit_homes) - 1)
+    return RAM if unit is None else unit_homes[unit]
+
+
+def locations(model: ModelInfo, placement: Placement) -> dict[str, str]:
+    """Tensor name -> device name, for every tensor that the engine loads."""
+    unit_homes = homes(placement)
+    overrides = placement.overrides
+    return {t.name: overrides.get(t.name) or home_of(t, unit_homes) for t in model.tensors if t.role not in NOT_LOADED}
+
+
+def kv_device(placement: Placement, block: int) -> str:
+    """Device of a block's KV cache: its home, never an override (llama-kv-cache.cpp:186-190), or RAM with -nkvo."""
+    return RAM if placement.kv_home is KvHome.RAM else placement.home_of_unit(block)
+
+
+def with_locations(
+    model: ModelInfo, placement: Placement, wanted: Mapping[str, str], runs: tuple[tuple[str, int], ...] | None = None
+) -> Placement:
+    """The placement that puts every tensor where ``wanted`` says, with the given homes (the present ones if None)."""
+    moved = Placement(placement.block_count, placement.runs if runs is None else runs, {}, placement.kv_home)
+    unit_homes = homes(moved)
+    overrides = {
+        t.name: wanted[t.name] for t in model.tensors if t.name in wanted and wanted[t.name] != home_of(t, unit_homes)
+    }
+    return Placement(moved.block_count, moved.runs, overrides, moved.kv_home)
+
+
+def runs_for(devices: DeviceSet, n_gpu_layers: int) -> tuple[tuple[str, int], ...]:
+    """Homes with one active GPU: its run is the last ``n_gpu_layers`` units. Without a GPU there is no run."""
+    if not devices.gpus:
+        return ()
+    return tuple((d.name, n_gpu_layers if i == 0 else 0) for i, d in enumerate(devices.gpus))
+
+
+def all_on_gpu(model: ModelInfo, devices: DeviceSet) -> Placement:
+    """Every layer's home on the (first) GPU, no override: what ``-ngl 99`` does."""
+    return Placement(model.block_count, runs_for(devices, model.block_count + 1))
+
+
+def all_in_ram(model: ModelInfo, devices: DeviceSet) -> Placement:
+    """Nothing on a GPU: ``-ngl 0``."""
+    return Placement(model.block_count, runs_for(devices, 0))
+
+
+def expert_layers_in_ram(model: ModelInfo, placement: Placement) -> tuple[int, ...]:
+    """Blocks that have at least one routed-expert tensor in RAM."""
+    unit_homes = homes(placement)
+    return tuple(
+        sorted(
+            {
+                t.block
+                for t in model.tensors
+                if t.role is Role.ROUTED_EXPERT
+                and t.block is not None
+                and (placement.overrides.get(t.name) or home_of(t, unit_homes)) == RAM
+            }
+        )
+    )
+
+
+def with_experts_in_ram(
+    model: ModelInfo, placement: Placement, devices: DeviceSet, blocks: frozenset[int]
+) -> Placement:
+    """Routed experts of ``blocks`` in RAM, those of all other blocks on the block's GPU (the first GPU when its home
+    is RAM); every other override is kept."""
+    unit_homes = homes(placement)
+    fallback = devices.gpus[0].name if devices.gpus else RAM
+    wanted = locations(model, placement)
+    for tensor in model.tensors:
+        if tensor.role is not Role.ROUTED_EXPERT or tensor.block is None or tensor.name not in wanted:
+            continue
+        home = unit_homes[tensor.block]
+        wanted[tensor.name] = RAM if tensor.block in blocks else (fallback if home == RAM else home)
+    return with_locations(model, placement, wanted)
