@@ -4,4 +4,11 @@ from __future__ import annotations
 
 from app.words.catalogue import Entries
 
-ENTRIES: Entries = {}
+ENTRIES: Entries = {
+    # The window's frame.
+    "ui.message.close": ("Close this message", "关闭此消息"),
+    "ui.message.evidence": ("Evidence", "依据"),
+    "ui.severity.error": ("Error", "错误"),
+    "ui.severity.warning": ("Warning", "警告"),
+    "ui.severity.info": ("Note", "提示"),
+}

@@ -1,0 +1,1 @@
+"""The small parts that every page is made of."""
