@@ -1,0 +1,110 @@
+"""Bytes of the KV cache and of recurrent state, block by block.
+
+Formulas: llama-kv-cache.cpp:150-200 (cells, rows, streams), llama-kv-cache-iswa.cpp:58-75 (sliding window),
+llama-hparams.cpp:208-257 (recurrent state), llama-memory-recurrent.cpp (F32 rows, one per sequence), of b11434.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.common.units import pad
+from app.model.types import LayerFacts, ModelInfo
+
+CACHE_TYPES: dict[str, tuple[int, int]] = {
+    "f32": (1, 4),
+    "f16": (1, 2),
+    "bf16": (1, 2),
+    "q8_0": (32, 34),
+    "q5_1": (32, 24),
+    "q5_0": (32, 22),
+    "q4_1": (32, 20),
+    "q4_0": (32, 18),
+    "iq4_nl": (32, 18),
+}
+"""KV cache type -> (elements per block, bytes per block), as ``-ctk``/``-ctv`` list them (arg.cpp:2440)."""
+
+_CELL_PAD = 256  # llama-context.cpp pads n_ctx, llama-kv-cache-iswa.cpp:66 the sliding cache
+
+
+@dataclass(frozen=True, slots=True)
+class KvSettings:
+    """What the cache's size depends on. ``n_ctx`` is the total over all slots."""
+
+    n_ctx: int
+    n_ubatch: int = 512
+    cache_type_k: str = "f16"
+    cache_type_v: str = "f16"
+    n_slots: int = 1
+    is_unified: bool = True
+    swa_full: bool = False
+
+    @property
+    def n_streams(self) -> int:
+        """Separate caches: one when unified, else one per slot."""
+        return 1 if self.is_unified else self.n_slots
+
+    @property
+    def n_cells(self) -> int:
+        """Cells per stream."""
+        return pad(self.n_ctx // self.n_streams, _CELL_PAD)
+
+
+def row_bytes(cache_type: str, n_elements: int) -> int:
+    """Bytes of one cache row; a partial block counts as a whole one (the engine refuses such a type)."""
+    block, size = CACHE_TYPES[cache_type]
+    return -(-n_elements // block) * size
+
+
+def sliding_cells(window: int, settings: KvSettings) -> int:
+    """Cells of a sliding-window layer (llama-kv-cache-iswa.cpp:66)."""
+    if settings.swa_full:
+        return settings.n_cells
+    sequences = settings.n_slots if settings.is_unified else 1
+    return pad(min(settings.n_cells, window * sequences + settings.n_ubatch), _CELL_PAD)
+
+
+def _attention_bytes(model: ModelInfo, layer: LayerFacts, settings: KvSettings) -> int:
+    if layer.head_count_kv == 0:
+        return 0
+    cells = settings.n_cells
+    if layer.sliding and model.sliding_window:
+        cells = sliding_cells(model.sliding_window, settings)
+    row = row_bytes(settings.cache_type_k, layer.key_length * layer.head_count_kv)
+    if not model.is_mla:  # MLA keeps one latent row and no V cache (llama-kv-cache.cpp:196 has_v = !is_mla)
+        row += row_bytes(settings.cache_type_v, layer.value_length * layer.head_count_kv)
+    return cells * settings.n_streams * row
+
+
+def _number(model: ModelInfo, key: str) -> int:
+    value = model.metadata.get(f"{model.architecture}.{key}")
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def recurrent_state_elements(model: ModelInfo, layer: LayerFacts) -> int:
+    """F32 elements of one sequence's state in one recurrent block: conv rows + state (llama-hparams.cpp:208-257)."""
+    conv = _number(model, "ssm.conv_kernel")
+    if short := _number(model, "shortconv.l_cache"):
+        return (model.embedding_length or 0) * (short - 1)
+    if kda := _number(model, "kda.head_dim"):
+        inner = layer.head_count * kda
+        return 3 * ((conv - 1) if conv else 3) * inner + kda * kda * layer.head_count
+    if head := _number(model, "wkv.head_size"):
+        shift = _number(model, "token_shift_count") or 2
+        return (model.embedding_length or 0) * (shift + head)
+    if model.architecture == "minimax-01":
+        return layer.key_length * layer.key_length * layer.head_count
+    inner, state = _number(model, "ssm.inner_size"), _number(model, "ssm.state_size")
+    groups = _number(model, "ssm.group_count")
+    return ((conv - 1) if conv else 0) * (inner + 2 * groups * state) + state * inner
+
+
+def kv_bytes_by_block(model: ModelInfo, settings: KvSettings) -> dict[int, int]:
+    """Block -> bytes of its cache and state. MTP blocks keep none (they are not run without speculation)."""
+    sizes: dict[int, int] = {}
+    for block, layer in enumerate(model.layers[: model.block_count - model.nextn_count]):
+        if layer.recurrent:
+            sizes[block] = settings.n_slots * recurrent_state_elements(model, layer) * 4
+        else:
+            sizes[block] = _attention_bytes(model, layer, settings)
+    return sizes

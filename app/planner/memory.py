@@ -1,0 +1,84 @@
+"""Predicted bytes on every device for a placement: weights by role, KV, compute, overhead, prompt cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.common.units import MIB
+from app.model.types import ModelInfo, Role
+from app.planner.compute import compute_bytes
+from app.planner.kv import KvSettings, kv_bytes_by_block
+from app.planner.placement import kv_device, locations
+from app.planner.types import RAM, Device, DeviceEstimate, DeviceSet, MemoryEstimate, Placement
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What the estimate depends on besides the placement."""
+
+    kv: KvSettings
+    flash_attention: bool = True
+    op_offload: bool = True
+    prompt_cache_bytes: int = 0
+
+
+def estimate(model: ModelInfo, placement: Placement, devices: DeviceSet, settings: RunSettings) -> MemoryEstimate:
+    """Bytes per device, columns in the board's order.
+
+    Weights are the sum of tensor sizes (exact up to the backend's alignment: llama-model.cpp:1932 prints the same
+    sum); a tied token_embd counts once more at a GPU output home (llama-model-loader.cpp:1149).
+    """
+    where = locations(model, placement)
+    kv_blocks = kv_bytes_by_block(model, settings.kv)
+    weights = _weights(model, placement, devices, where)
+    kv = {d.name: 0 for d in devices.all}
+    for block, n_bytes in kv_blocks.items():
+        kv[kv_device(placement, block)] += n_bytes
+    compute = compute_bytes(
+        model, placement, devices, where, settings.kv, kv_blocks, settings.flash_attention, settings.op_offload
+    )
+    return MemoryEstimate(
+        tuple(_device_estimate(d, weights[d.name], kv[d.name], compute.get(d.name, 0), settings) for d in devices.all)
+    )
+
+
+def _weights(
+    model: ModelInfo, placement: Placement, devices: DeviceSet, where: dict[str, str]
+) -> dict[str, dict[Role, int]]:
+    by_device: dict[str, dict[Role, int]] = {d.name: {} for d in devices.all}
+    for tensor in model.tensors:
+        device = where.get(tensor.name)
+        if device is not None:
+            by_role = by_device[device]
+            by_role[tensor.role] = by_role.get(tensor.role, 0) + tensor.n_bytes
+    output_home = placement.home_of_unit(placement.block_count)
+    if model.has_tied_output and output_home != RAM:
+        copy = sum(t.n_bytes for t in model.tensors if t.name == "token_embd.weight")
+        by_role = by_device[output_home]
+        by_role[Role.OUTPUT] = by_role.get(Role.OUTPUT, 0) + copy
+    return by_device
+
+
+def _device_estimate(
+    device: Device, weights: dict[Role, int], kv: int, compute: int, settings: RunSettings
+) -> DeviceEstimate:
+    used = bool(weights or kv)
+    return DeviceEstimate(
+        device=device.name,
+        kind=device.kind,
+        weights_by_role=weights,
+        kv_bytes=kv,
+        compute_bytes=compute,
+        overhead_bytes=device.overhead_bytes if used or compute else 0,
+        prompt_cache_bytes=settings.prompt_cache_bytes if device.is_ram else 0,
+        reserve_bytes=device.reserve_bytes,
+        total_capacity_bytes=device.total_bytes,
+        free_bytes=device.free_bytes,
+    )
+
+
+def default_prompt_cache_mib(left_bytes: int | None) -> int:
+    """``-cram``: a quarter of the RAM that is left, in 256 MiB steps, at most 2048 (the engine's default is 8192)."""
+    if left_bytes is None:
+        return 0
+    return max(0, min(2048, left_bytes // 4 // (256 * MIB) * 256))
