@@ -123,11 +123,16 @@ def test_that_leaving_a_thread_with_sys_exit_is_not_a_crash(crashes):
     assert crashes == []
 
 
-def test_that_ctrl_c_is_not_a_crash(paths, crashes, capsys):
+def test_that_ctrl_c_goes_to_the_hook_that_was_there_before(paths, monkeypatch):
+    passed_on = []
+    monkeypatch.setattr(sys, "excepthook", lambda *error: passed_on.append(error[0]))
+    crashes = []
+    undo = log.install_crash_handler(paths, crashes.append)
     sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
+    undo()
+    assert passed_on == [KeyboardInterrupt]
     assert crashes == []
     assert not paths.logs.exists()
-    assert "KeyboardInterrupt" in capsys.readouterr().err
 
 
 def test_that_a_window_that_cannot_show_the_crash_does_not_hide_the_report(paths, caplog):
