@@ -1,1 +1,181 @@
-"""Reads GGUF headers."""
+"""``read_model(path)``: everything a GGUF header says, as a frozen value. Weights are never read.
+
+Bad input ends in a ProblemError with a code of ``app.words``, never in another exception:
+file_missing, file_is_folder, file_unreadable, not_gguf (and not_gguf_web_page, ...), gguf_big_endian, gguf_version,
+gguf_truncated_header, gguf_truncated, gguf_part_missing, gguf_part_name, gguf_damaged, gguf_damaged_tensor,
+gguf_zero_dimension, gguf_not_a_model (and gguf_not_a_model_projector, ...).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from app.common.problem import ProblemError, fail
+from app.model._file_role import FileRole, role_of
+from app.model._files import open_model_file, part_paths
+from app.model._header import Header, parse_header
+from app.model._layout import PlacedTensor, place_tensors
+from app.model._meta import Meta
+from app.model.hparams import compute_hparams
+from app.model.roles import classify
+from app.model.types import MetaValue, ModelInfo, Role, TensorInfo
+
+_MAX_BLOCKS = 512  # LLAMA_MAX_LAYERS, llama-hparams.h:11
+
+
+def read_model(path: str | os.PathLike[str]) -> ModelInfo:
+    """Read the header of a model; of all parts, whichever part is given.
+
+    ``ModelInfo.path`` is the first part, the one that the engine must be given. Raises ProblemError (module docstring).
+    """
+    text = os.fsdecode(path)
+    header = _read_header(text)
+    role = role_of(header)
+    if role is not FileRole.MODEL:
+        code = "gguf_not_a_model" if role is FileRole.OTHER else f"gguf_not_a_model_{role.value}"
+        raise fail(code, path=text, role=role.value)
+    paths, headers = _all_parts(text, header)
+    placed = [place_tensors(one, where) for where, one in zip(paths, headers, strict=True)]
+    _check_parts(paths, headers, placed)
+    return _build(paths, headers, placed)
+
+
+def file_role(path: str | os.PathLike[str]) -> FileRole:
+    """What a GGUF file is, by its header alone; raises ProblemError like ``read_model`` for a bad file."""
+    return role_of(_read_header(os.fsdecode(path)))
+
+
+def _read_header(path: str) -> Header:
+    with open_model_file(path) as cursor:
+        return parse_header(cursor)
+
+
+def _split_number(header: Header, key: str) -> int:
+    value = header.metadata.get(key, 0)
+    return int(value) if isinstance(value, int) else 0
+
+
+def _all_parts(path: str, header: Header) -> tuple[tuple[str, ...], list[Header]]:
+    """Paths and headers of every part, in order (llama-model-loader.cpp:595-675)."""
+    n_parts = _split_number(header, "split.count")
+    if n_parts <= 1:
+        return (path,), [header]
+    paths = part_paths(path, n_parts)
+    if paths is None:
+        raise fail("gguf_part_name", path=path, parts=n_parts)
+    headers = []
+    for index, part in enumerate(paths):
+        try:
+            part_header = header if part == path else _read_header(part)
+        except ProblemError as error:
+            if error.problem.code != "file_missing":
+                raise
+            name = os.path.basename(part)
+            raise fail("gguf_part_missing", path=path, part=name, number=index + 1, parts=n_parts) from error
+        if _split_number(part_header, "split.no") != index:
+            raise fail("gguf_damaged", path=part, detail="split.no")
+        headers.append(part_header)
+    return paths, headers
+
+
+def _check_parts(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[PlacedTensor, ...]]) -> None:
+    """The parts together hold each tensor once, and as many as the first part announces."""
+    if len(paths) == 1:
+        return
+    names: set[str] = set()
+    for path, tensors in zip(paths, placed, strict=True):
+        for tensor in tensors:
+            if tensor.raw.name in names:
+                raise fail("gguf_damaged_tensor", path=path, tensor=tensor.raw.name, detail="duplicate")
+            names.add(tensor.raw.name)
+    announced = _split_number(headers[0], "split.tensors.count")
+    if announced and announced != len(names):
+        raise fail("gguf_damaged", path=paths[0], detail=f"split.tensors.count={announced}/{len(names)}")
+
+
+def _build(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[PlacedTensor, ...]]) -> ModelInfo:
+    first = headers[0]
+    architecture = _text(first.metadata, "general.architecture") or ""
+    meta = Meta(first.metadata, architecture)
+    shapes = {t.raw.name: t.raw.shape for part in placed for t in part}
+    block_count = _block_count(meta, shapes, paths[0])
+    embedding_length = meta.integer("embedding_length") or _dimension(shapes, "token_embd.weight", 0)
+    hparams = compute_hparams(meta, architecture, block_count, embedding_length, frozenset(shapes))
+    tensors = _tensors(placed, block_count, hparams.nextn_count)
+    used = meta.integers("expert_used_count", block_count) or (0,)
+    vocab = first.array_lengths.get("tokenizer.ggml.tokens")
+    return ModelInfo(
+        path=paths[0],
+        parts=paths,
+        version=first.version,
+        architecture=architecture,
+        name=_text(first.metadata, "general.name") or os.path.splitext(os.path.basename(paths[0]))[0],
+        file_bytes=sum(header.file_bytes for header in headers),
+        block_count=block_count,
+        context_length=meta.integer("context_length"),
+        vocab_size=meta.integer("vocab_size") if vocab is None else vocab,
+        embedding_length=embedding_length,
+        expert_count=meta.integer("expert_count") or 0,
+        expert_used_count=max(used),
+        expert_shared_count=_shared_count(meta, tensors),
+        expert_ff_length=_expert_ff_length(meta, block_count, tensors),
+        nextn_count=hparams.nextn_count,
+        sliding_window=hparams.sliding_window,
+        is_mla=hparams.is_mla,
+        layers=hparams.layers,
+        tensors=tensors,
+        metadata=first.metadata,
+        expert_used_per_block=used if len(set(used)) > 1 else None,
+    )
+
+
+def _tensors(placed: list[tuple[PlacedTensor, ...]], block_count: int, nextn_count: int) -> tuple[TensorInfo, ...]:
+    infos = []
+    for part, tensors in enumerate(placed):
+        for t in tensors:
+            role, block = classify(t.raw.name, block_count, nextn_count)
+            infos.append(
+                TensorInfo(
+                    t.raw.name, t.raw.shape, t.raw.type_id, t.type_name, t.n_bytes, t.offset, role, block, part,
+                    t.size_is_gap,
+                )
+            )  # fmt: skip
+    return tuple(infos)
+
+
+def _block_count(meta: Meta, shapes: Mapping[str, tuple[int, ...]], path: str) -> int:
+    """From the metadata, else from the tensors' names; a file with neither is no language model."""
+    told = meta.integer("block_count")
+    blocks = [block for block in (classify(name, 0, 0)[1] for name in shapes) if block is not None]
+    if told is None and not blocks:
+        raise fail("gguf_not_a_model", path=path, role=FileRole.OTHER.value)
+    count = told or max(blocks, default=0) + 1
+    if not 0 < count <= _MAX_BLOCKS:
+        raise fail("gguf_damaged", path=path, detail=f"block_count={count}")
+    return count
+
+
+def _shared_count(meta: Meta, tensors: tuple[TensorInfo, ...]) -> int:
+    """expert_shared_count; 1 when shared experts are there and the key is not (qwen2moe)."""
+    told = meta.integer("expert_shared_count")
+    return told if told is not None else int(any(t.role is Role.SHARED_EXPERT for t in tensors))
+
+
+def _expert_ff_length(meta: Meta, block_count: int, tensors: tuple[TensorInfo, ...]) -> int | None:
+    """The largest block's; from the down projection's rows when no key says it (Mixtral, DBRX, Grok)."""
+    told = meta.integers("expert_feed_forward_length", block_count)
+    if told is not None and max(told) > 0:
+        return max(told)
+    rows = [t.shape[0] for t in tensors if t.role is Role.ROUTED_EXPERT and t.name.endswith("ffn_down_exps.weight")]
+    return max(rows, default=None)
+
+
+def _dimension(shapes: Mapping[str, tuple[int, ...]], name: str, index: int) -> int | None:
+    shape = shapes.get(name, ())
+    return shape[index] if index < len(shape) else None
+
+
+def _text(metadata: Mapping[str, MetaValue], key: str) -> str | None:
+    value = metadata.get(key)
+    return value if isinstance(value, str) else None

@@ -1,0 +1,209 @@
+"""One GGUF file's header -> plain values. Nothing in the file decides how much memory is used (limits below)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from app.common.problem import fail
+from app.model._cursor import Cursor
+from app.model._sniff import not_gguf
+from app.model.types import MetaValue
+
+MAX_KEPT_ARRAY = 1024
+"""Longer arrays (vocabulary) are counted, not kept."""
+_MAX_KEPT_STRING_BYTES = 1 << 20
+_MAX_KEPT_TOTAL_BYTES = 16 << 20
+_MAX_STRING_BYTES = 1 << 30  # the engine's own limit, ggml/src/gguf.cpp:17
+_MAX_ARRAY_ELEMENTS = 1 << 30  # ggml/src/gguf.cpp:18
+_MAX_WALKED_STRINGS = 16 << 20  # 30 times the largest vocabulary there is; half a second
+_MAX_KEYS = 1 << 16
+_MAX_TENSORS = 1 << 17  # the largest models have about 2 000 (old one-file-per-expert ones 50 000)
+_MAX_KEY_BYTES = 1 << 16
+_MAX_TENSOR_NAME_BYTES = 255  # the engine takes 63 (GGML_MAX_NAME), forks take more
+_MAX_DIMS = 4  # GGML_MAX_DIMS, ggml/include/ggml.h:222
+_MAX_ELEMENTS = (1 << 63) - 1
+
+_STRING, _ARRAY, _BOOL = 8, 9, 7
+_SCALARS: dict[int, str] = {
+    0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", _BOOL: "?", 10: "Q", 11: "q", 12: "d",
+}  # fmt: skip
+_SCALAR_STRUCTS = {type_id: struct.Struct("<" + letter) for type_id, letter in _SCALARS.items()}
+_ARRAY_START = struct.Struct("<IQ")
+_COUNTS = struct.Struct("<QQ")
+_TENSOR_TAILS = tuple(struct.Struct(f"<{n_dims}QIQ") for n_dims in range(_MAX_DIMS + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class RawTensor:
+    """A tensor as the header lists it; ``offset`` counts from the start of the data section."""
+
+    name: str
+    shape: tuple[int, ...]
+    type_id: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The whole header of one file. ``array_lengths`` counts every array, kept or not."""
+
+    version: int
+    alignment: int
+    data_start: int
+    file_bytes: int
+    metadata: dict[str, MetaValue]
+    array_lengths: dict[str, int]
+    tensors: tuple[RawTensor, ...]
+
+
+def parse_header(cursor: Cursor) -> Header:
+    """Read a header from the start of a file.
+
+    Raises ProblemError: not_gguf..., gguf_version, gguf_big_endian, gguf_truncated_header, gguf_damaged...
+    """
+    return _Parser(cursor).parse()
+
+
+class _Parser:
+    """Keeps the running totals that bound the work."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self._cursor = cursor
+        self._metadata: dict[str, MetaValue] = {}
+        self._array_lengths: dict[str, int] = {}
+        self._kept_bytes = 0
+        self._walked_strings = 0
+
+    def parse(self) -> Header:
+        cursor = self._cursor
+        version = self._read_version()
+        n_tensors, n_keys = cursor.unpack(_COUNTS)
+        if n_tensors > _MAX_TENSORS or n_keys > _MAX_KEYS:
+            raise cursor.damaged("counts", f"{n_tensors} tensors, {n_keys} keys")
+        self._read_metadata(n_keys)
+        alignment = self._alignment()
+        tensors = self._read_tensors(n_tensors)
+        data_start = (cursor.position + alignment - 1) // alignment * alignment
+        return Header(version, alignment, data_start, cursor.size, self._metadata, self._array_lengths, tensors)
+
+    def _read_version(self) -> int:
+        cursor = self._cursor
+        if cursor.remaining < 8:
+            raise not_gguf(cursor)
+        magic = cursor.take(4)
+        if magic == b"FUGG":
+            raise fail("gguf_big_endian", path=cursor.path)
+        if magic != b"GGUF":
+            raise not_gguf(cursor)
+        version = cursor.u32()
+        if version & 0xFFFF == 0 and version:  # byte-swapped 1..3, the engine's own test (gguf.cpp:438)
+            raise fail("gguf_big_endian", path=cursor.path)
+        if version not in (2, 3):
+            raise fail("gguf_version", path=cursor.path, version=version)
+        return version
+
+    def _read_metadata(self, n_keys: int) -> None:
+        seen: set[bytes] = set()
+        for _ in range(n_keys):
+            raw_key = self._string(_MAX_KEY_BYTES, "key_length")
+            if not raw_key or raw_key in seen:
+                raise self._cursor.damaged("key", repr(raw_key[:80]))
+            seen.add(raw_key)
+            self._read_value(raw_key.decode("utf-8", "replace"))
+
+    def _read_value(self, key: str) -> None:
+        cursor = self._cursor
+        value_type = cursor.u32()
+        if value_type == _STRING:
+            text = self._text()
+            if text is not None:
+                self._metadata[key] = text
+        elif value_type == _ARRAY:
+            self._read_array(key)
+        elif value_type in _SCALAR_STRUCTS:
+            self._metadata[key] = cursor.unpack(_SCALAR_STRUCTS[value_type])[0]
+        else:
+            raise cursor.damaged("value_type", f"{key}: type {value_type}")
+
+    def _text(self) -> str | None:
+        """A string value, or None when it is too long to keep."""
+        cursor = self._cursor
+        n_bytes = self._length(_MAX_STRING_BYTES, "string_length")
+        if n_bytes > _MAX_KEPT_STRING_BYTES or self._kept_bytes + n_bytes > _MAX_KEPT_TOTAL_BYTES:
+            cursor.skip(n_bytes)
+            return None
+        self._kept_bytes += n_bytes
+        return cursor.take(n_bytes).decode("utf-8", "replace")
+
+    def _read_array(self, key: str) -> None:
+        cursor = self._cursor
+        element_type, count = cursor.unpack(_ARRAY_START)
+        if count > _MAX_ARRAY_ELEMENTS:
+            raise cursor.damaged("array_length", f"{key}: {count}")
+        self._array_lengths[key] = count
+        if element_type == _STRING:
+            self._read_string_array(key, count)
+        elif element_type in _SCALARS:
+            layout = struct.Struct(f"<{count if count <= MAX_KEPT_ARRAY else 1}{_SCALARS[element_type]}")
+            if count > MAX_KEPT_ARRAY:
+                cursor.skip(layout.size * count)
+            else:
+                self._metadata[key] = cursor.unpack(layout)
+        else:  # an array of arrays is legal GGUF, but the engine refuses it (gguf.cpp:566)
+            raise cursor.damaged("element_type", f"{key}: type {element_type}")
+
+    def _read_string_array(self, key: str, count: int) -> None:
+        self._walked_strings += count
+        if self._walked_strings > _MAX_WALKED_STRINGS:
+            raise self._cursor.damaged("array_length", f"{key}: {count}")
+        if count > MAX_KEPT_ARRAY:
+            self._cursor.skip_strings(count)
+            return
+        texts = [self._text() for _ in range(count)]
+        kept = tuple(text for text in texts if text is not None)
+        if len(kept) == count:
+            self._metadata[key] = kept
+
+    def _alignment(self) -> int:
+        """general.alignment: a power of two (gguf.cpp:598-613); 32 when the file does not say."""
+        value = self._metadata.get("general.alignment", 32)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1 or value & (value - 1):
+            raise self._cursor.damaged("alignment", repr(value))
+        return value
+
+    def _read_tensors(self, n_tensors: int) -> tuple[RawTensor, ...]:
+        cursor = self._cursor
+        tensors: list[RawTensor] = []
+        seen: set[bytes] = set()
+        for _ in range(n_tensors):
+            raw_name = self._string(_MAX_TENSOR_NAME_BYTES, "tensor_name_length")
+            name = raw_name.decode("utf-8", "replace")
+            if raw_name in seen:
+                raise fail("gguf_damaged_tensor", path=cursor.path, tensor=name, detail="duplicate")
+            seen.add(raw_name)
+            n_dims = cursor.u32()
+            if n_dims > _MAX_DIMS:
+                raise fail("gguf_damaged_tensor", path=cursor.path, tensor=name, detail="dimensions")
+            *shape, type_id, offset = cursor.unpack(_TENSOR_TAILS[n_dims])
+            self._check_shape(name, shape)
+            tensors.append(RawTensor(name, tuple(shape), type_id, offset))
+        return tuple(tensors)
+
+    def _check_shape(self, name: str, shape: list[int]) -> None:
+        n_elements = 1
+        for dimension, length in enumerate(shape):
+            if length == 0:  # servers before mid-2026 divide by it and die without a message
+                raise fail("gguf_zero_dimension", path=self._cursor.path, tensor=name, dimension=dimension)
+            n_elements *= length
+            if n_elements > _MAX_ELEMENTS:
+                raise fail("gguf_damaged_tensor", path=self._cursor.path, tensor=name, detail="too_large")
+
+    def _length(self, limit: int, detail: str) -> int:
+        n_bytes = self._cursor.u64()
+        if n_bytes > limit:
+            raise self._cursor.damaged(detail, str(n_bytes))
+        return n_bytes
+
+    def _string(self, limit: int, detail: str) -> bytes:
+        return self._cursor.take(self._length(limit, detail))
