@@ -21,6 +21,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 import threading
 import time
 import tomllib
@@ -134,7 +135,7 @@ def quiet(
         for line in lines_of(command, env):
             said.append(line)
             if show and re.match(show, line.strip()):
-                say("  " + line.strip())
+                say("  " + textwrap.shorten(line, 110))
     except (subprocess.CalledProcessError, OSError) as error:
         said.append(str(error) if isinstance(error, OSError) else f"exit code {error.returncode}")
         return False, said
@@ -273,7 +274,7 @@ def pip_install(*what: str) -> None:
     if sys.stdout.isatty():  # pip's own progress bars
         done = subprocess.run(command, cwd=ROOT, check=False).returncode == 0
     else:
-        done, said = quiet(command, environment(), show="Downloading |Installing collected")
+        done, said = quiet(command, environment(), show=r"Downloading .* MB\)|Installing collected")
     if not done:
         say("\n".join(said[-25:]))
         raise stop("pip could not install the pinned packages; its last words are above. Start again to go on.")
