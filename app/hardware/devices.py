@@ -23,6 +23,11 @@ _INTEGRATED = re.compile(
     re.IGNORECASE,
 )
 _NOISE = re.compile(r"\((r|tm)\)|\bcorporation\b|\bnvidia\b|\bamd\b|\bintel\b|[^a-z0-9]+", re.IGNORECASE)
+_VENDOR = re.compile(r"nvidia|geforce|quadro|amd|radeon|intel|\barc\b", re.IGNORECASE)
+_VENDOR_OF = {
+    "nvidia": "nvidia", "geforce": "nvidia", "quadro": "nvidia", "amd": "amd", "radeon": "amd", "intel": "intel",
+    "arc": "intel",
+}  # fmt: skip
 _SAME_SIZE = 0.06
 """Two lists may disagree this much about one card's memory (reserved memory, rounding to MiB)."""
 
@@ -95,40 +100,57 @@ def _without_engine(snapshot: HardwareSnapshot) -> tuple[list[GpuInfo], dict[str
 
 
 def _match(device: EngineDevice, gpus: list[GpuInfo], taken: dict[int, str]) -> int | None:
-    """The index of the card that this device is: same name, else name inside name, else the only one of that size."""
-    open_cards = [i for i in range(len(gpus)) if i not in taken and _vendor_allows(device, gpus[i])]
-    wanted = _plain(device.description)
-    same = [i for i in open_cards if _plain(gpus[i].name) == wanted]
-    inside = [i for i in open_cards if _names_overlap(_plain(gpus[i].name), wanted)]
+    """The index of the card that this device is.
+
+    The same name; else one name within the other; else the only card of that size; else the only card of that vendor.
+    """
+    open_cards = [i for i in range(len(gpus)) if i not in taken and _vendors_agree(device, gpus[i])]
+    same = [i for i in open_cards if _plain(gpus[i].name) == _plain(device.description)]
+    inside = [i for i in open_cards if _names_overlap(gpus[i].name, device.description)]
     for candidates in (same, inside):
         if candidates:
             return min(candidates, key=lambda i: (_size_gap(device, gpus[i]), i))
-    sized = [i for i in open_cards if _size_gap(device, gpus[i]) <= _SAME_SIZE and not _has_real_name(gpus[i])]
-    return sized[0] if len(sized) == 1 else None
+    sized = [i for i in open_cards if _size_gap(device, gpus[i]) <= _SAME_SIZE]
+    if len(sized) == 1:
+        return sized[0]
+    is_placed = _vendor(device.description) is not None and len(open_cards) == 1
+    return open_cards[0] if is_placed and gpus[open_cards[0]].total_bytes is None else None
 
 
 def _listed_by_another_backend(device: EngineDevice, gpus: list[GpuInfo], taken: dict[int, str]) -> bool:
-    wanted = _plain(device.description)
     return any(
-        backend != device.backend and _names_overlap(_plain(gpus[i].name), wanted) for i, backend in taken.items()
+        backend != device.backend and _names_overlap(gpus[i].name, device.description) for i, backend in taken.items()
     )
 
 
-def _vendor_allows(device: EngineDevice, gpu: GpuInfo) -> bool:
-    """CUDA drives NVIDIA cards only; every other backend may name any card."""
-    return device.backend != "CUDA" or gpu.uuid is not None or "nvidia" in gpu.name.lower()
+def _vendor(name: str) -> str | None:
+    found = _VENDOR.search(name)
+    return _VENDOR_OF[found.group(0).lower()] if found else None
+
+
+def _vendors_agree(device: EngineDevice, gpu: GpuInfo) -> bool:
+    """Do the names belong to one vendor, as far as they tell? CUDA drives NVIDIA cards only."""
+    theirs, ours = _vendor(gpu.name), _vendor(device.description)
+    if device.backend == "CUDA":
+        ours = "nvidia"
+    return ours is None or theirs is None or ours == theirs
 
 
 def _plain(name: str) -> str:
     return _NOISE.sub(" ", name.casefold()).strip()
 
 
-def _names_overlap(a: str, b: str) -> bool:
-    return bool(a) and bool(b) and (f" {a} " in f" {b} " or f" {b} " in f" {a} ")
+def _names_overlap(ours: str, theirs: str) -> bool:
+    """Does a name stand in the other? The PCI database writes 'Navi 31 [Radeon RX 7900 XT/7900 XTX]': each part counts."""
+    wanted = f" {_plain(theirs)} "
+    bracket = re.search(r"\[(.+)\]", ours)
+    names = [ours, *(bracket.group(1).split("/") if bracket else ())]
+    plain = [text for name in names if (text := _plain(name))]
+    return any(f" {text} " in wanted or wanted in f" {text} " for text in plain) and wanted.strip() != ""
 
 
 def _has_real_name(gpu: GpuInfo) -> bool:
-    """A name that only repeats PCI numbers ("AMD 1002:744c") cannot be compared with the engine's."""
+    """A name that only repeats PCI numbers ("AMD 1002:744c") gives way to the engine's."""
     return re.search(r"[0-9a-f]{4}:[0-9a-f]{4}", gpu.name) is None
 
 

@@ -1,1 +1,184 @@
-"""Looks at this computer once: probe() -> HardwareSnapshot."""
+"""Looks at this computer once: probe() -> HardwareSnapshot.
+
+No administrator, no command run, nothing sent anywhere. A probe that fails becomes a ``Problem`` and its facts stay
+None; ``probe`` itself never raises. No serial number, user name or host name is read.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from app.common.problem import Problem, ProblemError, Severity
+from app.hardware import (
+    cpu_linux,
+    cpu_windows,
+    gpus_linux,
+    gpus_nvml,
+    gpus_windows,
+    gpus_windows_calls,
+    memory_linux,
+    memory_windows,
+    ps,
+)
+from app.hardware.cpu_choice import CpuLimits, describe_cpu, plain_cores
+from app.hardware.cpu_linux import CpuFacts
+from app.hardware.join import join_gpus
+from app.hardware.memory_common import MemoryFacts, summarise_modules, theoretical_gbs
+from app.hardware.sysfs import read_text
+from app.hardware.types import CpuInfo, GpuInfo, HardwareSnapshot, MemoryInfo
+
+T = TypeVar("T")
+_IS_WINDOWS = sys.platform == "win32"
+_FIRST_WINDOWS_11_BUILD = 22000
+
+
+class _Notes:
+    """Collects sources and problems while the probes run."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str, str] = {}
+        self.problems: list[Problem] = []
+
+    def attempt(self, code: str, read: Callable[[], T], otherwise: T) -> T:
+        """Run one probe. Whatever it raises becomes the problem ``code`` with its text as evidence."""
+        try:
+            return read()
+        except ProblemError as error:
+            self.problems.append(error.problem)
+        except Exception as error:  # a probe of a strange machine must not stop the others
+            self.problems.append(Problem(code, Severity.WARNING, {}, (f"{type(error).__name__}: {error}",)))
+        return otherwise
+
+
+def probe() -> HardwareSnapshot:
+    """The computer as it is now. Takes some tens of milliseconds, more where NVML has to wake a card."""
+    notes = _Notes()
+    cpu = _probe_cpu(notes)
+    memory = _probe_memory(notes, cpu)
+    gpus = _probe_gpus(notes)
+    return HardwareSnapshot(
+        taken_at=datetime.now().astimezone().isoformat(timespec="seconds"),
+        os=notes.attempt("os_probe_failed", _os_name, platform.system()),
+        cpu=cpu,
+        memory=memory,
+        gpus=gpus,
+        sources=notes.sources,
+        problems=tuple(notes.problems),
+    )
+
+
+def windows_name(major: int, build: int) -> str:
+    """'Windows 11 (build 22631)': Windows 11 still calls itself version 10, the build tells."""
+    return f"Windows {11 if major == 10 and build >= _FIRST_WINDOWS_11_BUILD else major} (build {build})"
+
+
+def linux_name(os_release: str, kernel: str) -> str:
+    """'Debian GNU/Linux 12 (bookworm), Linux 6.1' from /etc/os-release and the kernel's release."""
+    pretty = re.search(r'^PRETTY_NAME="?([^"\n]+)"?$', os_release, re.MULTILINE)
+    return f"{pretty.group(1)}, Linux {kernel}" if pretty else f"Linux {kernel}"
+
+
+def _os_name() -> str:
+    if sys.platform == "win32":
+        version = sys.getwindowsversion()
+        return windows_name(version.major, version.build)
+    else:
+        return linux_name(read_text(Path("/etc/os-release")) or "", platform.release())
+
+
+def _probe_cpu(notes: _Notes) -> CpuInfo:
+    nothing = CpuFacts(None, plain_cores(notes.attempt("cpu_probe_failed", ps.logical_count, 1)), None, None)
+    facts = notes.attempt("cpu_probe_failed", _windows_cpu if _IS_WINDOWS else cpu_linux.read_cpu, nothing)
+    limits = notes.attempt(
+        "cpu_probe_failed", cpu_windows.read_limits if _IS_WINDOWS else cpu_linux.read_limits, CpuLimits()
+    )
+    name, name_source = facts.name, "registry" if _IS_WINDOWS else "procfs"
+    if name is None:
+        name, name_source = notes.attempt("cpu_probe_failed", _name_from_cpuinfo, None), "cpuinfo"
+    if name is not None:
+        notes.sources["cpu.name"] = name_source
+    if facts is not nothing:
+        notes.sources["cpu.cores"] = "win32" if _IS_WINDOWS else "sysfs"
+    if facts.kinds_from is not None:
+        notes.sources["cpu.kinds"] = facts.kinds_from
+    return describe_cpu(name, facts.cores, limits, facts.is_virtual_machine)
+
+
+def _windows_cpu() -> CpuFacts:
+    records, caches = cpu_windows.parse_processor_information(cpu_windows.read_processor_information())
+    if not records:
+        raise OSError("GetLogicalProcessorInformationEx told no core")
+    cores = cpu_windows.classify_cores(records, caches)
+    is_told = len({r.efficiency_class for r in records}) > 1
+    return CpuFacts(cpu_windows.read_name(), cores, cpu_windows.read_is_virtual_machine(), "win32" if is_told else None)
+
+
+def _name_from_cpuinfo() -> str | None:
+    """py-cpuinfo starts a Python of its own, which takes about a second: only where nothing else knows the name."""
+    if getattr(sys, "frozen", False):
+        return None
+    import cpuinfo
+
+    name = cpuinfo.get_cpu_info().get("brand_raw")
+    return str(name) if name else None
+
+
+def _probe_memory(notes: _Notes, cpu: CpuInfo) -> MemoryInfo:
+    now = notes.attempt("memory_probe_failed", ps.ram_now, None)
+    if now is not None:
+        notes.sources["memory.total_bytes"] = "psutil"
+        if not _IS_WINDOWS:
+            here = now
+            now, limited = notes.attempt(
+                "memory_probe_failed", lambda: memory_linux.within_container(here), (here, False)
+            )
+            if limited:
+                notes.sources["memory.total_bytes"] = "cgroup"
+    reader = memory_windows.read_modules if _IS_WINDOWS else memory_linux.read_modules
+    facts = notes.attempt("memory_modules_failed", reader, MemoryFacts((), None))
+    summary = summarise_modules(facts.modules, cpu.name)
+    if facts.source is not None and summary.speed_mts is not None:
+        notes.sources["memory.modules"] = facts.source
+        notes.sources["memory.channels"] = f"estimate_{summary.channels_from}"
+        notes.sources["memory.speed_mts"] = facts.source if summary.speed_from == "configured" else "rated_speed"
+        notes.sources["memory.theoretical_gbs"] = "estimate"
+    return MemoryInfo(
+        total_bytes=now.total_bytes if now else None,
+        available_bytes=now.available_bytes if now else None,
+        kind=summary.kind,
+        modules=summary.modules,
+        channels=summary.channels,
+        speed_mts=summary.speed_mts,
+        theoretical_gbs=theoretical_gbs(summary.channels, summary.speed_mts),
+    )
+
+
+def _probe_gpus(notes: _Notes) -> tuple[GpuInfo, ...]:
+    none: tuple[GpuInfo, ...] = ()
+    system = notes.attempt("gpu_probe_failed", _windows_gpus if _IS_WINDOWS else gpus_linux.read_gpus, none)
+    before = len(notes.problems)
+    nvidia = notes.attempt("gpu_probe_failed", _nvml_gpus, none)
+    has_card = any("nvidia" in gpu.name.lower() for gpu in system)
+    if not has_card:  # no NVIDIA card, so no library is no news
+        notes.problems[before:] = [p for p in notes.problems[before:] if p.code != "nvml_missing"]
+    joined, sources = join_gpus((("nvml", nvidia), ("dxgi" if _IS_WINDOWS else "sysfs", system)))
+    notes.sources.update(sources)
+    return joined
+
+
+def _nvml_gpus() -> tuple[GpuInfo, ...]:
+    session = gpus_nvml.open_nvml()
+    try:
+        return gpus_nvml.read_gpus(session)
+    finally:
+        session.close()
+
+
+def _windows_gpus() -> tuple[GpuInfo, ...]:
+    return gpus_windows.gpus_of(gpus_windows_calls.read_adapters(), gpus_windows_calls.read_links())

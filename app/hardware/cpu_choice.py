@@ -1,0 +1,88 @@
+"""Which logical CPUs the engine should get, how many threads, and why. Pure.
+
+Decoding waits for memory, so one thread per physical core is enough; efficiency cores only slow the others down at
+every barrier (engine.md section 8: "physical (P-)cores only; hyperthreads hurt").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from app.hardware.types import CoreKind, CpuCore, CpuInfo
+
+_EFFICIENT = (CoreKind.E, CoreKind.LP_E)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuLimits:
+    """What this process may use: logical CPUs (affinity, cpuset), CPU time in CPUs (cgroup quota). None: no limit."""
+
+    allowed: frozenset[int] | None = None
+    quota_cpus: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CpuChoice:
+    """The recommendation: ``reason`` is one of p_cores, physical_cores, all_cpus, limited."""
+
+    cpus: tuple[int, ...]
+    threads: int
+    reason: str
+
+
+def is_hybrid(cores: tuple[CpuCore, ...]) -> bool:
+    """Are there both performance and efficiency cores?"""
+    kinds = {core.kind for core in cores}
+    return CoreKind.P in kinds and any(kind in kinds for kind in _EFFICIENT)
+
+
+def choose_cpus(cores: tuple[CpuCore, ...], limits: CpuLimits) -> CpuChoice:
+    """All logical CPUs of the P cores (of all cores where they are alike) and one thread per physical core."""
+    free = _choose(cores, CpuLimits())
+    limited = _choose(_within(cores, limits.allowed), limits)
+    if (limited.cpus, limited.threads) == (free.cpus, free.threads):
+        return free
+    return CpuChoice(limited.cpus, limited.threads, "limited")
+
+
+def describe_cpu(
+    name: str | None, cores: tuple[CpuCore, ...], limits: CpuLimits, is_virtual_machine: bool | None
+) -> CpuInfo:
+    """The whole ``CpuInfo`` from what a system's probe found."""
+    choice = choose_cpus(cores, limits)
+    return CpuInfo(
+        name=name,
+        cores=cores,
+        recommended_cpus=choice.cpus,
+        recommended_threads=choice.threads,
+        reason=choice.reason,
+        is_hybrid=is_hybrid(cores),
+        is_virtual_machine=is_virtual_machine,
+    )
+
+
+def plain_cores(logical_count: int) -> tuple[CpuCore, ...]:
+    """The last resort where no topology can be read: each logical CPU counts as a core of unknown kind."""
+    return tuple(CpuCore((n,), CoreKind.UNKNOWN) for n in range(max(1, logical_count)))
+
+
+def _choose(cores: tuple[CpuCore, ...], limits: CpuLimits) -> CpuChoice:
+    chosen, reason = cores, "all_cpus"
+    if is_hybrid(cores):
+        chosen, reason = tuple(c for c in cores if c.kind is CoreKind.P), "p_cores"
+    elif any(len(core.logical) > 1 for core in cores):
+        reason = "physical_cores"
+    threads = max(1, len(chosen))
+    if limits.quota_cpus is not None:
+        threads = min(threads, max(1, math.floor(limits.quota_cpus)))
+    return CpuChoice(tuple(sorted(n for core in chosen for n in core.logical)), threads, reason)
+
+
+def _within(cores: tuple[CpuCore, ...], allowed: frozenset[int] | None) -> tuple[CpuCore, ...]:
+    """The cores as this process sees them; a set that names none of them says nothing about them and is ignored."""
+    if allowed is None:
+        return cores
+    kept = tuple(CpuCore(tuple(n for n in core.logical if n in allowed), core.kind) for core in cores)
+    seen = tuple(core for core in kept if core.logical)
+    return seen or cores

@@ -1,0 +1,178 @@
+"""The Windows calls behind ``gpus_windows``: DXGI and D3DKMT by ctypes, the PnP manager for the PCIe link.
+
+COM methods are called by their place in the vtable: IDXGIFactory1.EnumAdapters1 12, IDXGIAdapter1.GetDesc1 10,
+IDXGIAdapter3.QueryVideoMemoryInfo 14, IUnknown.QueryInterface 0 and Release 2. Other systems have none of this.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from app.hardware.gpus_windows import Adapter, PcieLink, pci_id_of
+
+if sys.platform == "win32":
+    import ctypes
+    import uuid
+    from ctypes import wintypes
+
+    class _Guid(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_ubyte * 16)]  # ctypes wants a list
+
+    class _Luid(ctypes.Structure):
+        _fields_ = [("low", wintypes.DWORD), ("high", wintypes.LONG)]
+
+    class _Desc1(ctypes.Structure):
+        _fields_ = [
+            ("name", ctypes.c_wchar * 128),
+            ("vendor", ctypes.c_uint),
+            ("device", ctypes.c_uint),
+            ("subsystem", ctypes.c_uint),
+            ("revision", ctypes.c_uint),
+            ("dedicated", ctypes.c_size_t),
+            ("dedicated_system", ctypes.c_size_t),
+            ("shared", ctypes.c_size_t),
+            ("luid", _Luid),
+            ("flags", ctypes.c_uint),
+        ]
+
+    class _VideoMemory(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_uint64) for name in ("budget", "usage", "available", "reserved")]
+
+    class _OpenFromLuid(ctypes.Structure):
+        _fields_ = [("luid", _Luid), ("handle", ctypes.c_uint)]
+
+    class _QueryAdapter(ctypes.Structure):
+        _fields_ = [
+            ("handle", ctypes.c_uint),
+            ("kind", ctypes.c_int),
+            ("data", ctypes.c_void_p),
+            ("size", ctypes.c_uint),
+        ]
+
+    class _Address(ctypes.Structure):
+        _fields_ = [("bus", ctypes.c_uint), ("device", ctypes.c_uint), ("function", ctypes.c_uint)]
+
+    class _Key(ctypes.Structure):
+        _fields_ = [("guid", _Guid), ("pid", ctypes.c_ulong)]
+
+    _FACTORY1 = "770aae78-f26f-4dba-a829-253c83d1b387"
+    _ADAPTER3 = "645967a4-1392-4310-a798-8053ce3e93fd"
+    _DISPLAY_CLASS = "{4d36e968-e325-11ce-bfc1-08002be10318}"
+    _PCI_KEYS = "3ab22e31-8264-4b4e-9af5-a8d2d8e33e62"
+    _DEVICE_KEYS = "a45c254e-df1c-4efd-8020-67d146a850e0"
+    _CLASS_AND_PRESENT = 0x300
+    _ADAPTER_ADDRESS = 6
+
+    def _guid(text: str) -> _Guid:
+        return _Guid.from_buffer_copy(uuid.UUID(text).bytes_le)
+
+    def _com(pointer: ctypes.c_void_p, index: int, *arguments: int | ctypes.Structure | ctypes.c_void_p) -> int:
+        """Call method ``index`` of a COM object: whole numbers by value, everything else by address; the HRESULT."""
+        table = ctypes.cast(pointer, ctypes.POINTER(ctypes.c_void_p))[0]
+        address = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[index]
+        kinds = [ctypes.c_uint if isinstance(a, int) else ctypes.c_void_p for a in arguments]
+        values = [a if isinstance(a, int) else ctypes.addressof(a) for a in arguments]
+        method = ctypes.WINFUNCTYPE(ctypes.c_long, ctypes.c_void_p, *kinds)(address)
+        return int(method(pointer, *values)) & 0xFFFFFFFF
+
+    def read_adapters() -> tuple[Adapter, ...]:
+        """Every adapter that DXGI lists, software ones included. Raises OSError when DXGI cannot be opened."""
+        create = ctypes.WinDLL("dxgi").CreateDXGIFactory1
+        create.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        factory, wanted = ctypes.c_void_p(), _guid(_FACTORY1)
+        status = create(ctypes.byref(wanted), ctypes.byref(factory)) & 0xFFFFFFFF
+        if status:
+            raise OSError(f"CreateDXGIFactory1: {status:#010x}")
+        found: list[Adapter] = []
+        try:
+            adapter = ctypes.c_void_p()
+            while _com(factory, 12, len(found), adapter) == 0:
+                try:
+                    found.append(_read_adapter(adapter))
+                finally:
+                    _com(adapter, 2)
+        finally:
+            _com(factory, 2)
+        return tuple(found)
+
+    def _read_adapter(adapter: ctypes.c_void_p) -> Adapter:
+        desc = _Desc1()
+        _com(adapter, 10, desc)
+        memory = _local_memory(adapter)
+        return Adapter(
+            name=desc.name.strip(),
+            vendor_id=desc.vendor,
+            dedicated_bytes=desc.dedicated,
+            shared_bytes=desc.shared,
+            is_software=bool(desc.flags & 2),
+            luid=(desc.luid.low, desc.luid.high),
+            budget_bytes=memory.budget if memory else None,
+            usage_bytes=memory.usage if memory else None,
+            pci_id=_pci_address(desc.luid),
+        )
+
+    def _local_memory(adapter: ctypes.c_void_p) -> _VideoMemory | None:
+        newer, wanted = ctypes.c_void_p(), _guid(_ADAPTER3)
+        if _com(adapter, 0, wanted, newer):
+            return None
+        memory = _VideoMemory()
+        status = _com(newer, 14, 0, 0, memory)  # node 0, segment group local
+        _com(newer, 2)
+        return memory if status == 0 else None
+
+    def _pci_address(luid: _Luid) -> str | None:
+        gdi = ctypes.WinDLL("gdi32")
+        adapter = _OpenFromLuid(luid, 0)
+        if gdi.D3DKMTOpenAdapterFromLuid(ctypes.byref(adapter)):
+            return None
+        address = _Address()
+        query = _QueryAdapter(adapter.handle, _ADAPTER_ADDRESS, ctypes.addressof(address), ctypes.sizeof(address))
+        status = gdi.D3DKMTQueryAdapterInfo(ctypes.byref(query))
+        handle = ctypes.c_uint(adapter.handle)
+        gdi.D3DKMTCloseAdapter(ctypes.byref(handle))
+        return pci_id_of(address.bus, address.device, address.function) if status == 0 else None
+
+    def read_links() -> tuple[PcieLink, ...]:
+        """The PCIe link of every display device that is present; a device without such properties is left out."""
+        manager = ctypes.WinDLL("cfgmgr32")
+        length = ctypes.c_ulong()
+        kind = ctypes.c_wchar_p(_DISPLAY_CLASS)
+        if manager.CM_Get_Device_ID_List_SizeW(ctypes.byref(length), kind, _CLASS_AND_PRESENT):
+            return ()
+        buffer = ctypes.create_unicode_buffer(max(1, length.value))
+        if manager.CM_Get_Device_ID_ListW(kind, buffer, length, _CLASS_AND_PRESENT):
+            return ()
+        names = [name for name in ctypes.wstring_at(buffer, length.value).split("\0") if name]
+        return tuple(link for name in names if (link := _read_link(manager, name)) is not None)
+
+    def _read_link(manager: ctypes.WinDLL, name: str) -> PcieLink | None:
+        node = ctypes.c_ulong()
+        if manager.CM_Locate_DevNodeW(ctypes.byref(node), ctypes.c_wchar_p(name), 0):
+            return None
+
+        def number(keys: str, pid: int) -> int | None:
+            key = _Key(_guid(keys), pid)
+            kind, value, size = ctypes.c_ulong(), ctypes.c_ulong(), ctypes.c_ulong(4)
+            status = manager.CM_Get_DevNode_PropertyW(
+                node, ctypes.byref(key), ctypes.byref(kind), ctypes.byref(value), ctypes.byref(size), 0
+            )
+            return value.value if status == 0 else None
+
+        bus, address = number(_DEVICE_KEYS, 23), number(_DEVICE_KEYS, 30)
+        if bus is None or address is None:
+            return None
+        pci_id = pci_id_of(bus, address >> 16, address & 0xFFFF)
+        if pci_id is None:
+            return None
+        gen_now, width_now, gen_max, width_max = (number(_PCI_KEYS, pid) or None for pid in (9, 10, 11, 12))
+        return PcieLink(pci_id, gen_now, width_now, gen_max, width_max)
+
+else:
+
+    def read_adapters() -> tuple[Adapter, ...]:
+        """Every adapter that DXGI lists; there is no DXGI here, so this raises OSError."""
+        raise OSError("not Windows")
+
+    def read_links() -> tuple[PcieLink, ...]:
+        """The PCIe links that Windows' PnP manager knows; there is none here."""
+        return ()
