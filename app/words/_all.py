@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.words import (
     _texts_cli,
+    _texts_command,
     _texts_engine,
     _texts_hardware,
     _texts_model,
@@ -19,6 +20,7 @@ def _join() -> dict[str, tuple[str, str]]:
         _texts_model,
         _texts_hardware,
         _texts_plan,
+        _texts_command,
         _texts_engine,
         _texts_cli,
         _texts_ui_plan,
