@@ -141,12 +141,15 @@ def _plain(name: str) -> str:
 
 
 def _names_overlap(ours: str, theirs: str) -> bool:
-    """Does a name stand in the other? The PCI database writes 'Navi 31 [Radeon RX 7900 XT/7900 XTX]': each part counts."""
+    """Does one name stand within the other?
+
+    The PCI database writes 'Navi 31 [Radeon RX 7900 XT/7900 XTX]': each part counts, unless it is one general word.
+    """
     wanted = f" {_plain(theirs)} "
     bracket = re.search(r"\[(.+)\]", ours)
     names = [ours, *(bracket.group(1).split("/") if bracket else ())]
-    plain = [text for name in names if (text := _plain(name))]
-    return any(f" {text} " in wanted or wanted in f" {text} " for text in plain) and wanted.strip() != ""
+    telling = [text for name in names if re.search(r"\d|\w \w", text := _plain(name))]
+    return any(f" {text} " in wanted or wanted in f" {text} " for text in telling) and wanted.strip() != ""
 
 
 def _has_real_name(gpu: GpuInfo) -> bool:

@@ -1,0 +1,126 @@
+"""Processor, memory and process samplers; NVIDIA cards are in ``nvml``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import psutil  # type: ignore[import-untyped]  # ships no types
+
+from app.hardware.ps import ram_now
+from app.monitor.sample import Values
+
+_GONE = (psutil.Error, OSError)
+
+
+class CpuSampler:
+    """Load of each logical CPU in percent: ``cpu.0``, ``cpu.1``... since the last call; unknown on the first."""
+
+    name = "cpu"
+
+    def __init__(self) -> None:
+        self._last: list[tuple[float, float]] | None = None
+
+    def sample(self) -> Values:
+        """Percent busy per logical CPU. psutil's own percentages depend on the calling thread, so we keep the times."""
+        now = [(_busy(times), sum(times.values())) for times in map(_plain_times, psutil.cpu_times(percpu=True))]
+        last, self._last = self._last, now
+        if last is None or len(last) != len(now):
+            return {f"cpu.{i}": None for i in range(len(now))}
+        return {f"cpu.{i}": _percent(before, after) for i, (before, after) in enumerate(zip(last, now, strict=True))}
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+class RamSampler:
+    """System memory: ``ram.used_bytes`` (total - available) and ``ram.available_bytes``."""
+
+    name = "ram"
+
+    def sample(self) -> Values:
+        """Bytes in use and available."""
+        now = ram_now()
+        return {
+            "ram.used_bytes": float(now.total_bytes - now.available_bytes),
+            "ram.available_bytes": float(now.available_bytes),
+        }
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+class ProcessSampler:
+    """One process: ``process.rss_bytes``, ``process.cpu_percent`` (100 = one CPU), ``process.read_bytes`` (so far).
+
+    After the process has ended, and for any figure that the system refuses, the values are None. A process number that
+    is used again by another program is noticed.
+    """
+
+    name = "process"
+    KEYS = ("process.rss_bytes", "process.cpu_percent", "process.read_bytes")
+
+    def __init__(self, pid: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: tuple[float, float] | None = None
+        try:
+            self._process = psutil.Process(pid)
+        except _GONE:
+            self._process = None
+
+    def sample(self) -> Values:
+        """The process's figures now."""
+        if self._process is None or not self._is_running():
+            self._process = None
+            return dict.fromkeys(self.KEYS)
+        process = self._process
+        return {
+            "process.rss_bytes": _number(lambda: process.memory_info().rss),
+            "process.cpu_percent": self._cpu_percent(),
+            "process.read_bytes": _number(lambda: process.io_counters().read_bytes),
+        }
+
+    def close(self) -> None:
+        """Forget the process."""
+        self._process = None
+
+    def _is_running(self) -> bool:
+        try:
+            return bool(self._process.is_running() and self._process.status() != psutil.STATUS_ZOMBIE)
+        except _GONE:
+            return False
+
+    def _cpu_percent(self) -> float | None:
+        process = self._process
+        used = _number(lambda: sum(process.cpu_times()[:2]))
+        if used is None:
+            self._last = None
+            return None
+        now = self._clock()
+        last, self._last = self._last, (now, used)
+        if last is None or now <= last[0]:
+            return None
+        return max(0.0, 100.0 * (used - last[1]) / (now - last[0]))
+
+
+def _number(read: Callable[[], float]) -> float | None:
+    try:
+        return float(read())
+    except (AttributeError, *_GONE):  # AttributeError: no such figure on this system
+        return None
+
+
+def _plain_times(times: object) -> dict[str, float]:
+    """The fields of psutil's named tuple; guest time is part of user time already."""
+    fields = {name: float(getattr(times, name)) for name in getattr(times, "_fields", ())}
+    return {name: value for name, value in fields.items() if name not in ("guest", "guest_nice")}
+
+
+def _busy(times: dict[str, float]) -> float:
+    return sum(value for name, value in times.items() if name not in ("idle", "iowait"))
+
+
+def _percent(before: tuple[float, float], after: tuple[float, float]) -> float | None:
+    """None when no time has passed; a counter that ran backwards (it happens with iowait) is cut to 0..100."""
+    total = after[1] - before[1]
+    return None if total <= 0 else min(100.0, max(0.0, 100.0 * (after[0] - before[0]) / total))
