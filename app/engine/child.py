@@ -1,0 +1,73 @@
+"""What a child process of ours is on any system; the two kinds are in ``_child_linux`` and ``_child_windows``."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+_CHUNK = 65536
+_LONGEST_LINE = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSpec:
+    """How to start a program. ``argv[0]`` is its path.
+
+    ``cpus``: logical CPUs it may run on, set before its first instruction; empty = all. ``merge_output``: stderr goes
+    into stdout. ``address_space_bytes``: upper limit of its address space (not on Windows).
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cpus: tuple[int, ...] = ()
+    merge_output: bool = True
+    address_space_bytes: int | None = None
+    cwd: str | None = None
+
+
+class Child(Protocol):
+    """A started program that ends with this process at the latest.
+
+    ``stderr`` is None when it was merged. One thread waits (``wait_exit``) and one reaps (``reap``); ``terminate``,
+    ``kill_tree`` and ``affinity`` may be called from anywhere at any time.
+    """
+
+    pid: int
+    stdout: BinaryIO
+    stderr: BinaryIO | None
+
+    def wait_exit(self) -> None:
+        """Block until the program has ended, without collecting its exit code."""
+
+    def reap(self) -> int:
+        """After the end: kill what is left of the tree, free the process and return its exit code."""
+
+    def terminate(self) -> None:
+        """Ask politely; on Windows, where a window-less program cannot be asked, the same as ``kill_tree``."""
+
+    def kill_tree(self) -> None:
+        """End the program and all that it started, at once."""
+
+    def affinity(self) -> tuple[int, ...] | None:
+        """The logical CPUs that the system really allows it; None when it cannot be asked."""
+
+
+def iter_lines(stream: BinaryIO) -> Iterator[str]:
+    """Lines of an unbuffered pipe until its end, without line ends, as UTF-8 with replacement characters.
+
+    A program that never ends its line cannot fill our memory: such a line comes in pieces of 64 KiB.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    rest = ""
+    while chunk := stream.read(_CHUNK):
+        *full, rest = (rest + decoder.decode(chunk)).split("\n")
+        for line in full:
+            yield line.removesuffix("\r")
+        if len(rest) > _LONGEST_LINE:
+            yield rest
+            rest = ""
+    rest += decoder.decode(b"", final=True)
+    if rest:
+        yield rest.removesuffix("\r")

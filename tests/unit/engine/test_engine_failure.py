@@ -1,0 +1,121 @@
+"""The reason of every failure that real servers printed."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.common.problem import Severity
+from app.engine.failure import exit_code_text, explain_exit, find_failure, find_warnings
+from app.words import ENTRIES, say_problem
+from tests.tools.engine_data import expected, log_lines, log_names
+
+EXPECTED = expected()
+BAD = [name for name, what in EXPECTED.items() if "error" in what]
+GOOD = [name for name in log_names() if name not in BAD]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_that_a_failed_log_gives_its_class(name):
+    problem = explain_exit(1, log_lines(name))
+    assert problem.code == EXPECTED[name]["error"]
+    assert problem.severity is Severity.ERROR
+    assert problem.evidence
+    assert problem.evidence[0] in log_lines(name)
+    assert say_problem(problem)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_that_a_good_log_gives_no_error(name):
+    assert find_failure(log_lines(name)) is None
+    assert explain_exit(0, log_lines(name)) is None
+
+
+@pytest.mark.parametrize("name", log_names())
+def test_that_only_the_logs_with_a_warning_warn(name):
+    codes = [problem.code for problem in find_warnings(log_lines(name))]
+    assert codes == ([EXPECTED[name]["warning"]] if "warning" in EXPECTED.get(name, {}) else [])
+
+
+def test_that_out_of_memory_tells_device_and_size():
+    problem = explain_exit(1, log_lines("bad-device-oom-weights-rpc.log"))
+    assert dict(problem.params) == {"device": "RPC0", "n_bytes": 9315252224}
+    problem = explain_exit(1, log_lines("bad-compute-oom-cpu.log"))
+    assert dict(problem.params) == {"device": "RAM", "n_bytes": 10796367904}
+
+
+def test_that_a_cuda_allocation_names_the_card():
+    lines = [
+        "E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 9000.50 MiB on device 1: cudaMalloc failed: out",
+        "E llama_model_load: error loading model: unable to allocate CUDA1 buffer",
+    ]
+    problem = explain_exit(1, lines)
+    assert problem.code == "vram_oom_cuda"
+    assert problem.params["device"] == "CUDA1"
+    assert problem.params["n_bytes"] == 9000.5 * 1024 * 1024
+
+
+def test_that_an_unknown_buffer_type_lists_the_names_that_exist():
+    problem = explain_exit(1, log_lines("bad-unknown-buft.log"))
+    assert problem.params["available"] == "CPU, RPC0[127.0.0.1:50099]"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected_code"),
+    [
+        (0xC0000135, "engine_dll_missing"),
+        (0xC0000135 - (1 << 32), "engine_dll_missing"),
+        (0xC0000139, "engine_dll_wrong"),
+        (0xC0000139 - (1 << 32), "engine_dll_wrong"),
+        (0xC000001D, "engine_cpu_unsupported"),
+        (0xC000001D - (1 << 32), "engine_cpu_unsupported"),
+        (0xC0000005, "engine_crashed"),
+        (0xC0000409, "engine_aborted"),
+        (0xC0000017, "host_oom"),
+        (-4, "engine_cpu_unsupported"),
+        (-9, "engine_killed"),
+        (137, "engine_killed"),
+        (-11, "engine_crashed"),
+        (139, "engine_crashed"),
+        (134, "engine_aborted"),
+        (3, "engine_exited"),
+        (None, "engine_exited"),
+    ],
+)
+def test_that_an_exit_code_without_words_is_explained(code, expected_code):
+    problem = explain_exit(code, ["0.00.001 I srv  llama_server: initializing ..."])
+    assert problem.code == expected_code
+    assert "{" not in say_problem(problem)
+
+
+def test_that_exit_codes_are_written_as_people_search_for_them():
+    assert exit_code_text(0xC0000135) == "0xC0000135"
+    assert exit_code_text(0xC0000135 - (1 << 32)) == "0xC0000135"
+    assert exit_code_text(-9) == "signal 9"
+    assert exit_code_text(139) == "signal 11"
+    assert exit_code_text(1) == "1"
+
+
+def test_that_a_missing_shared_library_is_named():
+    line = "llama-server: error while loading shared libraries: libcudart.so.12: cannot open shared object file"
+    problem = explain_exit(127, [line])
+    assert (problem.code, problem.params["library"]) == ("engine_dll_missing", "libcudart.so.12")
+
+
+def test_that_memory_running_out_while_generating_is_not_called_a_crash():
+    problem = explain_exit(-6, ["E CUDA error: out of memory", "E   current device: 0, in function alloc at x.cu:435"])
+    assert problem.code == "vram_oom_cuda"
+
+
+def test_that_errors_in_json_lines_are_understood():
+    line = json.dumps(
+        {"type": "log", "level": "error", "msg": "error loading model: unknown model architecture: 'x9'\n"}
+    )
+    assert explain_exit(1, [line]).params["architecture"] == "x9"
+
+
+@given(st.integers(-(1 << 33), 1 << 33), st.lists(st.text(max_size=80), max_size=5))
+def test_that_any_end_has_a_sentence(code, lines):
+    problem = explain_exit(code, lines)
+    assert problem is None or f"problem.{problem.code}" in ENTRIES
