@@ -27,17 +27,18 @@ class _Widths:
     """Row widths in bytes per token of the widest block, F32 activations."""
 
     embd: int
-    query: int
     attention: int
-    dense: int
     moe: int
     moe_ff: int
+    boundary: int
     has_expert_bias: bool
     head_count: int
 
 
-def _rows(tensors: list[TensorInfo], suffix: str) -> int:
-    return max((t.shape[1] for t in tensors if len(t.shape) > 1 and t.name.endswith(suffix)), default=0)
+def _dense_bytes(tensors: list[TensorInfo], embd: int) -> int:
+    """Gate, up and their product of the widest dense or shared FFN among these tensors, and the rows around them."""
+    rows = [t.shape[1] for t in tensors if len(t.shape) == 2 and t.name.endswith(("ffn_up.weight", "_up_shexp.weight"))]
+    return 3 * max(rows) * _F32 + 4 * embd if rows else 0
 
 
 def _widths(model: ModelInfo) -> _Widths:
@@ -47,22 +48,20 @@ def _widths(model: ModelInfo) -> _Widths:
     has_q_norm = any(t.name.endswith(".attn_q_norm.weight") for t in model.tensors)
     # q, its normed and rotated copies, k, v and the result live together; MLA works on the absorbed, wider q
     attention = 2 * query + 4 * embd if model.is_mla else (5 if has_q_norm else 4) * query + 2 * embd
-    ffn = [t for t in model.tensors if t.role in (Role.DENSE_FFN, Role.SHARED_EXPERT)]
-    widest = max(_rows(ffn, "_up.weight"), _rows(ffn, "_up_shexp.weight")) * _F32
-    dense = 3 * widest + 4 * embd if widest else 0
     used = max(model.expert_used_per_block or (model.expert_used_count,))
     moe_ff = used * (model.expert_ff_length or 0) * _F32
     bias = any("_exps.bias" in t.name for t in model.tensors)
     moe = (2 * embd + moe_ff + 2 * used * embd + (2 * embd if bias else 0)) if model.is_moe else 0
-    return _Widths(embd, query, attention, dense, moe, moe_ff, bias, heads)
+    boundary = (5 if has_q_norm else 1) * embd  # rows that come in from the other side of a split
+    return _Widths(embd, attention, moe, moe_ff, boundary, bias, heads)
 
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """Which parts of a block's work one device does."""
+    """Which parts of a block's work one device does; ``dense`` is bytes per token of its widest dense FFN."""
 
     attention: bool
-    dense: bool
+    dense: int
     experts: bool
     boundary: bool
 
@@ -70,11 +69,12 @@ class _Where:
 def _work_on(model: ModelInfo, placement: Placement, where: dict[str, str], device: str) -> _Where:
     blocks = range(model.block_count - model.nextn_count)
     homes = [placement.home_of_unit(b) for b in blocks]
-    here = {t.role for t in model.tensors if t.role not in NOT_LOADED and where.get(t.name) == device}
+    here = [t for t in model.tensors if t.role not in NOT_LOADED and where.get(t.name) == device]
+    ffn = [t for t in here if t.role in (Role.DENSE_FFN, Role.SHARED_EXPERT)]
     return _Where(
         attention=device in homes,
-        dense=bool(here & {Role.DENSE_FFN, Role.SHARED_EXPERT}),
-        experts=Role.ROUTED_EXPERT in here,
+        dense=_dense_bytes(ffn, (model.embedding_length or 0) * _F32),
+        experts=any(t.role is Role.ROUTED_EXPERT for t in here),
         boundary=device in homes and any(h != device for h in homes),
     )
 
@@ -127,10 +127,11 @@ def compute_bytes(
 def _block_bytes(widths: _Widths, work: _Where, scores: int) -> int:
     """Bytes per token of the worst moment of a block, without the mask."""
     attention = widths.attention if work.attention else 0
-    worst = max(attention + scores, widths.dense if work.dense else 0, widths.moe if work.experts else 0)
-    if work.boundary:  # the rows that come from the other side of a split
-        worst += (2 if work.experts else 5) * widths.embd
-    return worst
+    moe = widths.moe if work.experts else 0
+    if work.boundary:
+        attention += widths.boundary
+        moe += 2 * widths.embd if work.experts else 0
+    return max(attention + scores if work.attention else 0, work.dense, moe)
 
 
 def _host_bytes(
@@ -143,7 +144,7 @@ def _host_bytes(
         whole = _Where(attention=True, dense=work.dense, experts=work.experts, boundary=False)
         return max(inputs, mask + _block_bytes(widths, whole, scores) + widths.embd)
     if work.experts or work.dense:
-        part = max(widths.moe if work.experts else 0, widths.dense if work.dense else 0)
+        part = max(widths.moe if work.experts else 0, work.dense)
         return max(inputs, part + (mask if widths.has_expert_bias else 0))
     return inputs
 

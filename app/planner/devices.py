@@ -1,0 +1,139 @@
+"""The board's columns from a hardware snapshot: which devices, how much is free, what is kept back.
+
+One GPU is active; the others are switched off (``-dev``) until several can be planned together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from app.common.units import MIB
+from app.hardware.types import GpuInfo, HardwareSnapshot
+from app.planner.types import RAM, Device, DeviceKind, DeviceSet
+
+_EFFECTIVE = 0.8
+"""Share of a theoretical memory bandwidth that matrix-vector products reach; from roofline runs (engine.md 10)."""
+
+OVERHEAD_MIB = {"CUDA": 400, "ROCm": 400, "HIP": 400, "Vulkan": 150, "SYCL": 300, "Metal": 100}
+"""What each backend takes and never prints: context, code and pools. Middle of the 300-500 MB that users report for
+CUDA; an estimate that a later measurement on the machine replaces. RPC devices take nothing here."""
+
+_RESERVE_DISPLAY_MIB = 512
+_RESERVE_MIB = 256
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceWishes:
+    """Corrections to what was detected.
+
+    ``free_mib``: device name -> MiB to plan with, replacing what was detected (``--device``); ``ram_mib`` likewise.
+    ``gpu``: the one GPU to use; ``""`` = none; None = the roomiest.
+    """
+
+    free_mib: Mapping[str, int] = field(default_factory=dict)
+    ram_mib: int | None = None
+    gpu: str | None = None
+    reserve_mib: int | None = None
+    rpc_servers: tuple[str, ...] = ()
+
+
+def _kind(gpu: GpuInfo) -> DeviceKind:
+    return {"igpu": DeviceKind.IGPU, "rpc": DeviceKind.RPC}.get(gpu.kind, DeviceKind.GPU)
+
+
+def _overhead_bytes(name: str, kind: DeviceKind) -> int:
+    return 0 if kind is DeviceKind.RPC else OVERHEAD_MIB.get(name.rstrip("0123456789"), 300) * MIB
+
+
+def _reserve_bytes(drives_display: bool | None, kind: DeviceKind, wished_mib: int | None) -> int:
+    """512 MiB on a card that drives a display or where nobody can tell, else 256 (docs/cli.md)."""
+    if wished_mib is not None:
+        return wished_mib * MIB
+    headless = drives_display is False or kind is DeviceKind.RPC
+    return (_RESERVE_MIB if headless else _RESERVE_DISPLAY_MIB) * MIB
+
+
+def _device(gpu: GpuInfo, wishes: DeviceWishes) -> Device:
+    name = gpu.engine_name or gpu.name
+    kind = _kind(gpu)
+    free = wishes.free_mib.get(name)
+    return Device(
+        name=name,
+        kind=kind,
+        total_bytes=gpu.total_bytes,
+        free_bytes=gpu.free_bytes if free is None else free * MIB,
+        description=gpu.name,
+        buffer_name=gpu.buffer_name or name,
+        overhead_bytes=_overhead_bytes(name, kind),
+        reserve_bytes=_reserve_bytes(gpu.drives_display, kind, wishes.reserve_mib),
+        bandwidth_gbs=gpu.memory_gbs * _EFFECTIVE if gpu.memory_gbs else None,
+    )
+
+
+def _named_only(name: str, free_mib: int, wishes: DeviceWishes) -> Device:
+    """A device that only the user knows of (``--device CUDA0=12288`` on a machine without one)."""
+    kind = DeviceKind.RPC if name.startswith("RPC") else DeviceKind.GPU
+    index = name.removeprefix("RPC")
+    servers = wishes.rpc_servers
+    server = servers[int(index)] if kind is DeviceKind.RPC and index.isdigit() and int(index) < len(servers) else None
+    return Device(
+        name=name,
+        kind=kind,
+        total_bytes=free_mib * MIB,
+        free_bytes=free_mib * MIB,
+        description=server or name,
+        buffer_name=f"RPC0[{server}]" if server else name,  # counted per server (ggml-rpc.cpp:2355)
+        overhead_bytes=_overhead_bytes(name, kind),
+        reserve_bytes=_reserve_bytes(None, kind, wishes.reserve_mib),
+    )
+
+
+def ram_device(snapshot: HardwareSnapshot, ram_mib: int | None = None) -> Device:
+    """The host memory column; its bandwidth is the measured one, else 80 % of the theoretical."""
+    memory = snapshot.memory
+    bandwidth = memory.measured_gbs
+    if bandwidth is None and memory.theoretical_gbs is not None:
+        bandwidth = memory.theoretical_gbs * _EFFECTIVE
+    return Device(
+        name=RAM,
+        kind=DeviceKind.RAM,
+        total_bytes=memory.total_bytes if ram_mib is None else max(memory.total_bytes or 0, ram_mib * MIB),
+        free_bytes=memory.available_bytes if ram_mib is None else ram_mib * MIB,
+        description=RAM,
+        buffer_name="CPU",
+        bandwidth_gbs=bandwidth,
+    )
+
+
+def _usable(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> list[Device]:
+    """Devices the engine can use, in its own order; every ``--device`` replaces or adds one.
+
+    With ``--device`` only the named ones count: they replace what was detected.
+    """
+    detected = [_device(g, wishes) for g in snapshot.gpus if g.engine_name is not None]
+    if not wishes.free_mib:
+        return detected
+    known = {d.name: d for d in detected}
+    return [known.get(name) or _named_only(name, free, wishes) for name, free in wishes.free_mib.items()]
+
+
+def _rank(device: Device) -> tuple[int, int]:
+    """Cards of its own before graphics inside the processor (which has no memory of its own), then the roomiest."""
+    return (0 if device.kind is DeviceKind.IGPU else 1, device.free_bytes or 0)
+
+
+def device_set(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> DeviceSet:
+    """The columns for this machine: the chosen (or roomiest) GPU on, all others off, RAM always."""
+    usable = _usable(snapshot, wishes)
+    active: Device | None = None
+    if wishes.gpu is None:
+        active = max(usable, key=_rank, default=None)
+    elif wishes.gpu:
+        active = next((d for d in usable if d.name == wishes.gpu), None)
+    return DeviceSet(
+        gpus=(active,) if active else (),
+        ram=ram_device(snapshot, wishes.ram_mib),
+        off=tuple(d for d in usable if d is not active),
+        rpc_servers=wishes.rpc_servers,
+    )

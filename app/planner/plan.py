@@ -1,0 +1,205 @@
+"""Makes the plan: wishes + devices + placement -> estimate, overrides, command, problems. Pure; a few milliseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from app.common.capabilities import Capabilities
+from app.common.problem import ParamValue, Problem, Severity, fail
+from app.common.units import MIB
+from app.model.types import ModelInfo
+from app.planner.argv import ArgvRequest, to_argv
+from app.planner.kv import CACHE_TYPES, KvSettings, kv_bytes_by_block
+from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate
+from app.planner.overrides import compile_overrides, prove
+from app.planner.placement import expert_layers_in_ram
+from app.planner.presets import PRESETS, preset_placement, wishes_for_preset
+from app.planner.speed import estimate_speed
+from app.planner.types import RAM, DeviceSet, KvHome, MemoryEstimate, Override, Placement, Plan, Wishes
+
+DEFAULT_CTX = 8192
+AUTO_SLOTS = 4
+"""What the engine makes of ``-np -1`` (server.cpp:168); we say it explicitly instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanInputs:
+    """Everything a plan follows from, except the placement.
+
+    ``host``, ``port``, ``api_key`` and ``alias`` stay the same for a plan; ``api_key`` None leaves the key out of the
+    command (never for a launch).
+    """
+
+    model: ModelInfo
+    devices: DeviceSet
+    wishes: Wishes
+    capabilities: Capabilities
+    n_threads: int
+    host: str = "127.0.0.1"
+    port: int = 8080
+    api_key: str | None = None
+    alias: str | None = None
+
+
+def context_of(model: ModelInfo, wishes: Wishes) -> int:
+    """The context to run with: as wished, else 8192 or the model's own if that is smaller. Never the engine's default,
+    which is the model's whole training context."""
+    if wishes.n_ctx is not None:
+        return max(1, wishes.n_ctx)
+    return min(DEFAULT_CTX, model.context_length or DEFAULT_CTX)
+
+
+def slots_of(wishes: Wishes) -> int:
+    """Users at once."""
+    return AUTO_SLOTS if wishes.n_slots is None else max(1, wishes.n_slots)
+
+
+def kv_settings(model: ModelInfo, wishes: Wishes) -> KvSettings:
+    """What the KV cache depends on. Several slots share one cache (``-kvu``), each may use the whole context."""
+    n_ctx = context_of(model, wishes)
+    return KvSettings(
+        n_ctx=n_ctx,
+        n_ubatch=min(wishes.n_ubatch, wishes.n_batch, n_ctx),
+        cache_type_k=wishes.cache_type_k,
+        cache_type_v=wishes.cache_type_v,
+        n_slots=slots_of(wishes),
+    )
+
+
+def run_settings(model: ModelInfo, wishes: Wishes, prompt_cache_mib: int) -> RunSettings:
+    """What the memory estimate depends on besides the placement."""
+    return RunSettings(
+        kv=kv_settings(model, wishes),
+        flash_attention=wishes.flash_attn != "off",
+        op_offload="--no-op-offload" not in wishes.extra,
+        prompt_cache_bytes=prompt_cache_mib * MIB,
+    )
+
+
+def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited: bool = False) -> Plan:
+    """The plan for these inputs: the preset's placement, or the given one (a move on the board, a saved plan).
+
+    Raises ProblemError for wishes that no engine takes (``preset_unknown``, ``kv_type_unknown``).
+    """
+    inputs = replace(inputs, wishes=_checked(inputs.wishes))
+    model, devices, wishes = inputs.model, inputs.devices, inputs.wishes
+    kv_home = wishes.kv_home if devices.gpus else KvHome.HOME
+    if placement is None:
+        settings = run_settings(model, wishes, wishes.prompt_cache_mib or 0)
+        placement = preset_placement(model, devices, wishes, lambda p: estimate(model, p, devices, settings))
+    placement = replace(placement, kv_home=kv_home)
+    without_cache = estimate(model, placement, devices, run_settings(model, wishes, 0))
+    prompt_cache_mib = wishes.prompt_cache_mib
+    if prompt_cache_mib is None:
+        prompt_cache_mib = default_prompt_cache_mib(without_cache.get(RAM).left_bytes)
+    settings = run_settings(model, wishes, prompt_cache_mib)
+    predicted = estimate(model, placement, devices, settings)
+    overrides = compile_overrides(model, placement, devices)
+    unproven = prove(model, placement, devices, overrides)
+    command = to_argv(_argv_request(inputs, placement, prompt_cache_mib, predicted, overrides), inputs.capabilities)
+    return Plan(
+        model_path=model.path,
+        devices=devices,
+        wishes=wishes,
+        n_ctx=context_of(model, wishes),
+        n_slots=slots_of(wishes),
+        placement=placement,
+        overrides=overrides,
+        estimate=predicted,
+        speed=estimate_speed(model, placement, devices, kv_bytes_by_block(model, settings.kv)),
+        argv=command.argv,
+        problems=(*((unproven,) if unproven else ()), *_problems(inputs, predicted), *command.problems),
+        is_edited=is_edited,
+    )
+
+
+def run_settings_of(model: ModelInfo, plan: Plan) -> RunSettings:
+    """The settings behind an existing plan's estimate, to try a move with."""
+    return run_settings(model, plan.wishes, plan.estimate.get(RAM).prompt_cache_bytes // MIB)
+
+
+def _checked(wishes: Wishes) -> Wishes:
+    """The wishes with what their preset brings along; what no engine takes is refused here, by name."""
+    if wishes.preset not in PRESETS:
+        raise fail("preset_unknown", preset=wishes.preset, known=", ".join(PRESETS))
+    for cache_type in (wishes.cache_type_k, wishes.cache_type_v):
+        if cache_type not in CACHE_TYPES:
+            raise fail("kv_type_unknown", cache_type=cache_type, known=", ".join(CACHE_TYPES))
+    return wishes_for_preset(wishes, wishes.preset)
+
+
+def _argv_request(
+    inputs: PlanInputs,
+    placement: Placement,
+    prompt_cache_mib: int,
+    predicted: MemoryEstimate,
+    overrides: tuple[Override, ...],
+) -> ArgvRequest:
+    wishes = inputs.wishes
+    n_slots = slots_of(wishes)
+    fits = wishes.preset == "fit"
+    return ArgvRequest(
+        model_path=inputs.model.path,
+        devices=inputs.devices,
+        wishes=wishes,
+        placement=placement,
+        overrides=overrides,
+        n_ctx=context_of(inputs.model, wishes),
+        n_slots=n_slots,
+        prompt_cache_mib=prompt_cache_mib,
+        n_threads=inputs.n_threads,
+        load_mode=_load_mode(inputs.model, placement, predicted),
+        kv_unified=True if n_slots > 1 else None,
+        host=inputs.host,
+        port=inputs.port,
+        api_key=inputs.api_key,
+        alias=inputs.alias,
+        let_engine_fit=fits,
+        fit_target_mib=tuple(d.reserve_bytes // MIB for d in inputs.devices.gpus) if fits else (),
+    )
+
+
+def _load_mode(model: ModelInfo, placement: Placement, predicted: MemoryEstimate) -> str:
+    """Read the file into memory when experts are in RAM and RAM suffices: the engine itself warns that overrides to
+    the CPU are slow with mapping (llama-model-loader.cpp:1247), and mapped weights that get repacked exist twice.
+    Otherwise map it: then a file larger than RAM still runs, from disk."""
+    in_ram = bool(expert_layers_in_ram(model, placement)) or placement.n_gpu_layers == 0
+    return "none" if in_ram and predicted.get(RAM).fits else "mmap"
+
+
+def _problems(inputs: PlanInputs, predicted: MemoryEstimate) -> list[Problem]:
+    model, wishes = inputs.model, inputs.wishes
+    found = []
+    for device in predicted.devices:
+        left = device.left_bytes
+        if left is not None and left < 0:
+            code = "over_full_ram" if device.device == RAM else "over_full_gpu"
+            found.append(Problem(code, Severity.ERROR, {"device": device.device, "missing_bytes": -left}))
+    found.extend(_kv_problems(model, wishes))
+    n_ctx = context_of(model, wishes)
+    if model.context_length is not None and n_ctx > model.context_length:
+        params: dict[str, ParamValue] = {"n_ctx": n_ctx, "trained": model.context_length}
+        found.append(Problem("ctx_above_trained", Severity.WARNING, params))
+    if not model.is_moe:
+        found.append(Problem("dense_model", Severity.INFO, {}))
+    if wishes.preset == "fit":
+        found.append(Problem("fit_decides", Severity.INFO, {}))
+    return found
+
+
+def _kv_problems(model: ModelInfo, wishes: Wishes) -> list[Problem]:
+    """KV types the engine refuses at start: a row that is not whole blocks, quantised V without flash attention."""
+    found = []
+    with_kv = [layer for layer in model.layers if layer.head_count_kv]
+    for cache_type, lengths in (
+        (wishes.cache_type_k, {layer.key_length for layer in with_kv}),
+        (wishes.cache_type_v, {layer.value_length for layer in with_kv if not model.is_mla}),
+    ):
+        block = CACHE_TYPES[cache_type][0]
+        odd = sorted(n for n in lengths if n % block)
+        if odd:
+            params: dict[str, ParamValue] = {"cache_type": cache_type, "length": odd[0]}
+            found.append(Problem("kv_type_row", Severity.ERROR, params))
+    if CACHE_TYPES[wishes.cache_type_v][0] > 1 and wishes.flash_attn == "off" and not model.is_mla:
+        found.append(Problem("v_type_needs_fa", Severity.ERROR, {"cache_type": wishes.cache_type_v}))
+    return found

@@ -1,0 +1,40 @@
+"""From a plan to a running server's launch order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.common.paths import AppPaths
+from app.engine.locate import EngineBinary
+from app.engine.process import LaunchSpec
+from app.hardware.types import CpuInfo
+from app.planner.types import Plan
+
+
+def launch_spec(plan: Plan, binary: EngineBinary, cpu: CpuInfo, paths: AppPaths, api_key: str) -> LaunchSpec:
+    """Run exactly the plan's command, on the recommended cores.
+
+    The key travels in the environment, not in the command line, which every user of the machine can read; the command
+    that is shown and copied spells it out.
+    """
+    return LaunchSpec(
+        binary_path=binary.path,
+        argv=without_key(plan.argv),
+        cpus=cpu.recommended_cpus,
+        paths=paths,
+        log_file=paths.logs / "llama-server.log",
+        api_key=api_key,
+    )
+
+
+def without_key(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The argv without ``--api-key KEY``."""
+    if "--api-key" not in argv:
+        return argv
+    at = argv.index("--api-key")
+    return (*argv[:at], *argv[at + 2 :])
+
+
+def command_differs(running: Plan, shown: Plan) -> bool:
+    """Has the board moved on since this plan was launched?"""
+    return replace(running, problems=()).argv != replace(shown, problems=()).argv

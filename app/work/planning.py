@@ -1,0 +1,75 @@
+"""From a snapshot, a model and wishes to a plan: what the window and the command line both call."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import PurePath
+
+from app.common.capabilities import Capabilities
+from app.common.problem import ProblemError, fail
+from app.hardware.types import HardwareSnapshot
+from app.model.types import ModelInfo
+from app.planner.devices import DeviceWishes, device_set
+from app.planner.moves import move
+from app.planner.plan import PlanInputs, make_plan
+from app.planner.types import Placement, Plan, Refusal, Wishes
+
+DEFAULT_PORT = 8080
+
+
+def plan_inputs(
+    model: ModelInfo,
+    snapshot: HardwareSnapshot,
+    wishes: Wishes,
+    device_wishes: DeviceWishes,
+    capabilities: Capabilities,
+    port: int = DEFAULT_PORT,
+    api_key: str | None = None,
+) -> PlanInputs:
+    """Everything that a plan follows from, on this machine."""
+    reserve = wishes.reserve_mib if wishes.reserve_mib is not None else device_wishes.reserve_mib
+    return PlanInputs(
+        model=model,
+        devices=device_set(snapshot, replace(device_wishes, reserve_mib=reserve)),
+        wishes=wishes,
+        capabilities=capabilities,
+        n_threads=wishes.n_threads or snapshot.cpu.recommended_threads,
+        port=port,
+        api_key=api_key,
+        alias=alias_of(model),
+    )
+
+
+def alias_of(model: ModelInfo) -> str:
+    """The name under which other programs see the model: the file's, without the split suffix."""
+    stem = PurePath(model.path).name.removesuffix(".gguf")
+    return re.sub(r"-\d{5}-of-\d{5}$", "", stem)
+
+
+def place_all(plan: Plan, model: ModelInfo, moves: tuple[tuple[str, str], ...]) -> Placement:
+    """Apply ``ID=DEVICE`` moves in order (``--place``). Raises ProblemError when the engine cannot express one."""
+    placement = plan.placement
+    for card_id, device in moves:
+        result = move(model, plan.devices, placement, (card_id,), device)
+        if isinstance(result, Refusal):
+            raise ProblemError(result.problem)
+        placement = result.placement
+    return placement
+
+
+def plan_with_moves(inputs: PlanInputs, moves: tuple[tuple[str, str], ...] = ()) -> Plan:
+    """The preset's plan, then the user's moves on top."""
+    plan = make_plan(inputs)
+    if not moves:
+        return plan
+    placement = place_all(plan, inputs.model, moves)
+    return make_plan(replace(inputs, wishes=plan.wishes), placement, is_edited=True)
+
+
+def parse_place(text: str) -> tuple[str, str]:
+    """``experts:12-31=RAM`` -> (id, device). Raises ProblemError ``bad_place``."""
+    card_id, equals, device = text.partition("=")
+    if not equals or not card_id or not device:
+        raise fail("bad_place", text=text)
+    return card_id.strip(), device.strip()
