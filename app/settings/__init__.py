@@ -1,7 +1,7 @@
 """The user's settings: one frozen value, loaded once and written as a whole."""
 
 from app.settings.settings import LANGUAGES, SHELLS, THEMES, Settings, changed, default_shell
-from app.settings.store import LoadedSettings, load, save
+from app.settings.store import LoadedSettings, load, load_settings, save_settings
 
 __all__ = [
     "LANGUAGES",
@@ -12,5 +12,6 @@ __all__ = [
     "changed",
     "default_shell",
     "load",
-    "save",
+    "load_settings",
+    "save_settings",
 ]

@@ -52,7 +52,12 @@ def load(path: Path) -> LoadedSettings:
         return LoadedSettings(Settings(), _set_aside(path))
 
 
-def save(path: Path, settings: Settings) -> None:
+def load_settings(path: Path) -> Settings:
+    """The settings alone; ``load`` also tells why defaults hold."""
+    return load(path).settings
+
+
+def save_settings(path: Path, settings: Settings) -> None:
     """Write the whole file or leave the old one. Raises ``settings_not_saved``."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.common.problem import ProblemError
-from app.settings import Settings, changed, load, save
+from app.settings import Settings, changed, load, load_settings, save_settings
 from app.settings.store import upgraded
 from app.words import say_problem
 
@@ -20,9 +20,10 @@ def test_that_settings_come_back_as_they_were_saved(tmp_path: Path) -> None:
         language="zh_CN", theme="dark", engine_path="D:\\llama 引擎", last_model="/m/千问.gguf", shell="cmd",
         details_open=True, reserve_mib=0, rpc_servers=("10.0.0.2:50052",), window_geometry="AAH/",
     )  # fmt: skip
-    save(path, wanted)
+    save_settings(path, wanted)
     assert load(path).settings == wanted
     assert load(path).problem is None
+    assert load_settings(path) == wanted
 
 
 def test_that_a_missing_file_means_defaults_without_a_complaint(tmp_path: Path) -> None:
@@ -87,14 +88,14 @@ def test_that_a_folder_in_the_place_of_the_file_is_told_and_left_alone(tmp_path:
 
 def test_that_an_interrupted_write_leaves_the_old_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "settings.json"
-    save(path, Settings(theme="dark"))
+    save_settings(path, Settings(theme="dark"))
 
     def no_space(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("app.settings.store.os.fsync", no_space)
     with pytest.raises(ProblemError) as caught:
-        save(path, Settings(theme="light"))
+        save_settings(path, Settings(theme="light"))
     assert caught.value.problem.code == "settings_not_saved"
     assert "No space left" in say_problem(caught.value.problem)
     assert load(path).settings.theme == "dark"
