@@ -7,6 +7,7 @@ import hypothesis
 import pytest
 
 from app.common.paths import app_paths
+from app.engine.locate import find_engine
 from app.words import Language, set_language
 
 # No deadline: the machine's load must not decide. In CI the examples are derived from the test, so that a change that
@@ -25,6 +26,15 @@ _numbers = itertools.count()
 def user_paths():
     """The folders of the person who runs the tests; only read from them (engines)."""
     return _USER_PATHS
+
+
+@pytest.fixture(scope="session")
+def engine(user_paths):
+    """The llama-server of this computer, found as Lanewise finds it; ``dev.py`` has built one if there was none."""
+    found = find_engine(None, user_paths)
+    if found is None:
+        pytest.fail("No llama-server here. Build it once with: python3 dev.py engine-build")
+    return found
 
 
 @pytest.fixture(scope="session")
