@@ -142,6 +142,16 @@ def quiet(
     return True, said
 
 
+def in_foreground(command: Sequence[str]) -> int:
+    """Run a program with this terminal as its own. Ctrl-C reaches it too, and it closes by itself: only wait."""
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue
+
+
 def with_python(*arguments: str) -> list[str]:
     """A command for the Python of ``.venv``."""
     return [str(VENV_PYTHON), *arguments]
@@ -272,7 +282,7 @@ def pip_install(*what: str) -> None:
     command += ["--constraint", str(ROOT / "constraints.txt"), *what]
     said: list[str] = []
     if sys.stdout.isatty():  # pip's own progress bars
-        done = subprocess.run(command, cwd=ROOT, check=False).returncode == 0
+        done = in_foreground(command) == 0
     else:
         done, said = quiet(command, environment(), show=r"Downloading .* MB\)|Installing collected")
     if not done:
@@ -479,7 +489,7 @@ def verb_run(arguments: Sequence[str]) -> int:
     if display:
         if can_install():  # else the window opens all the same and says what the engine needs
             prepare_build()
-        return subprocess.run(with_python("-m", "app", "--build-engine", *given), cwd=ROOT, check=False).returncode
+        return in_foreground(with_python("-m", "app", "--build-engine", *given))
     say("There is no display here, so Lanewise takes its tour without one: a picture of each step goes to ./tour.")
     if not ensure_engine():
         return 1
@@ -525,8 +535,7 @@ def verb_engine_build(_arguments: Sequence[str]) -> int:
 def verb_wheel(_arguments: Sequence[str]) -> int:
     """build the wheel into dist/"""
     ensure_venv(dev=True)
-    command = with_python("-m", "build", "--wheel", "--no-isolation", "--outdir", str(ROOT / "dist"))
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    return in_foreground(with_python("-m", "build", "--wheel", "--no-isolation", "--outdir", str(ROOT / "dist")))
 
 
 def verb_clean(_arguments: Sequence[str]) -> int:
