@@ -3,9 +3,9 @@
 import pytest
 from PySide6.QtGui import QIcon, QPalette
 
+from app.common.resources import resource_path
 from app.ui.theme.icons import icon_pixmap
 from app.ui.theme.manager import ThemeManager, ThemeMode
-from app.ui.theme.resources import resource
 from app.ui.widgets.labels import ElidedLabel
 
 
@@ -43,7 +43,7 @@ def test_that_choosing_the_same_theme_again_disturbs_nobody(theme, qtbot):
         theme.set_mode(ThemeMode.LIGHT)
 
 
-@pytest.mark.parametrize("path", sorted(resource("icons").glob("*.svg")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sorted(resource_path("icons").glob("*.svg")), ids=lambda p: p.stem)
 def test_that_every_icon_draws_something_in_the_wanted_colour(theme, path):
     color = theme.tokens.color("accent")
     image = icon_pixmap(path.stem, color, 24, 2.0).toImage()

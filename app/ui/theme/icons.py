@@ -8,14 +8,14 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-from app.ui.theme.resources import resource
+from app.common.resources import resource_text
 
 _RATIOS = (1.0, 1.5, 2.0)
 
 
 @lru_cache(maxsize=256)
 def _svg(name: str, color: str) -> bytes:
-    text = resource("icons", f"{name}.svg").read_text(encoding="utf-8")
+    text = resource_text(f"icons/{name}.svg")
     return text.replace("currentColor", color).encode("utf-8")
 
 

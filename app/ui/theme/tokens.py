@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from PySide6.QtGui import QColor
 
-from app.ui.theme.resources import resource
+from app.common.resources import resource_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Tokens:
 
 def load_tokens() -> Mapping[str, Tokens]:
     """Both themes, by name."""
-    data = json.loads(resource("themes", "tokens.json").read_text(encoding="utf-8"))
+    data = json.loads(resource_text("themes/tokens.json"))
     return {
         name: Tokens(
             name,

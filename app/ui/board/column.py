@@ -1,0 +1,163 @@
+"""One column of the board: head, budget bar, legend, status line, cards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QItemSelection, QPoint, Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+
+from app.planner.types import Card, Device, DeviceEstimate
+from app.ui.board.budget import make_budget
+from app.ui.board.budget_bar import BudgetBar, Legend
+from app.ui.board.card_model import CardModel, MoveRules
+from app.ui.board.card_text import ModelFacts
+from app.ui.board.card_view import CardView
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.frames import CardFrame
+from app.ui.widgets.labels import ElidedLabel, SectionTitle, set_look
+from app.words import say
+
+
+def device_title(device: Device) -> str:
+    """The name in a column's head: RAM, or the graphics card's own name."""
+    return say("board.ram") if device.is_ram else (device.description or device.name)
+
+
+def device_facts(device: Device) -> str:
+    """The dim line beside the name: engine name, size, speeds; only what is known."""
+    pieces: list[str] = []
+    if device.is_ram:
+        if device.description:
+            pieces.append(device.description)
+    elif device.description:
+        pieces.append(device.name)
+    if device.total_bytes is not None:
+        pieces.append(say("board.head.size", size=device.total_bytes / 1024**3))
+    if device.bandwidth_gbs is not None:
+        pieces.append(say("board.head.bandwidth", gbs=device.bandwidth_gbs))
+    if device.pcie_gbs is not None:
+        pieces.append(say("board.head.pcie", gbs=device.pcie_gbs))
+    return " · ".join(pieces)
+
+
+class BoardColumn(CardFrame):
+    """Shows one device. Signals carry the device's name, so that receivers need no closures.
+
+    ``move_requested(ids, device)`` from a drop here; ``step_requested(device, -1 or 1)``, ``menu_requested(device,
+    position)``, ``selection_changed(device)``, ``hover_requested(ids, device)``, ``switch_requested(device)``.
+    """
+
+    move_requested = Signal(object, str)
+    step_requested = Signal(str, int)
+    menu_requested = Signal(str, QPoint)
+    selection_changed = Signal(str)
+    hover_requested = Signal(object, str)
+    switch_requested = Signal(str)
+
+    def __init__(self, device: Device, rules: MoveRules, parent: QWidget | None = None) -> None:
+        super().__init__(parent, margin=10, spacing=5)
+        self._device = device.name
+        self._status: tuple[str, str] = ("", "dim")
+        self._title = SectionTitle()
+        self._facts = ElidedLabel()
+        self._facts.setProperty("look", "dim")
+        self._switch = IconButton("power", say("board.switch.off"), bare=True)
+        self._switch.clicked.connect(self._on_switch)
+        self._switch.setVisible(not device.is_ram)
+        self.bar = BudgetBar()
+        self.legend = Legend()
+        self._line = QLabel()
+        self._line.setWordWrap(True)
+        self.model = CardModel(device.name, rules, self)
+        self.view = CardView(self.model)
+        self._build()
+        self._connect()
+
+    def _build(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self._title)
+        head.addWidget(self._facts, 1)
+        head.addWidget(self._switch)
+        self.body.addLayout(head)
+        self.body.addWidget(self.bar)
+        self.body.addWidget(self.legend)
+        self.body.addWidget(self._line)
+        self.body.addSpacing(1)
+        self.body.addWidget(self.view, 1)
+
+    def _connect(self) -> None:
+        self.model.move_requested.connect(self.move_requested)
+        self.view.step_requested.connect(self._on_step)
+        self.view.menu_requested.connect(self._on_menu)
+        self.view.drag_hovered.connect(self._on_hover)
+        self.view.drag_left.connect(self.clear_hint)
+        self.view.selectionModel().selectionChanged.connect(self._on_selection)
+
+    @property
+    def device(self) -> str:
+        """The device's name."""
+        return self._device
+
+    @property
+    def status(self) -> str:
+        """The status line as it reads now."""
+        return self._line.text()
+
+    def refresh(
+        self, device: Device, estimate: DeviceEstimate | None, cards: Sequence[Card], facts: ModelFacts
+    ) -> None:
+        """Show new values in the widgets that are there."""
+        name = device_title(device)
+        _set_text(self._title, name)
+        _set_text(self._facts, device_facts(device))
+        self.view.setAccessibleName(say("board.cards.name", device=name))
+        if estimate is not None:
+            budget = make_budget(estimate)
+            self.bar.set_budget(budget, name)
+            self.legend.set_budget(budget)
+            self._status = (budget.status, budget.status_look)
+            self.clear_hint()
+        self.model.set_cards(cards, facts)
+
+    def show_hint(self, text: str, look: str) -> None:
+        """Show what a drop here would mean in place of the status line."""
+        _set_text(self._line, text)
+        set_look(self._line, look)
+        set_look(self, "card-over" if look == "error" else "card-target")
+
+    @Slot()
+    def clear_hint(self) -> None:
+        """Show the status line again."""
+        text, look = self._status
+        _set_text(self._line, text)
+        set_look(self._line, look)
+        set_look(self, "card")
+
+    @Slot()
+    def _on_switch(self) -> None:
+        self.switch_requested.emit(self._device)
+
+    @Slot(int)
+    def _on_step(self, direction: int) -> None:
+        self.step_requested.emit(self._device, direction)
+
+    @Slot(QPoint)
+    def _on_menu(self, position: QPoint) -> None:
+        self.menu_requested.emit(self._device, position)
+
+    @Slot(object)
+    def _on_hover(self, ids: tuple[str, ...]) -> None:
+        self.hover_requested.emit(ids, self._device)
+
+    @Slot(QItemSelection, QItemSelection)
+    def _on_selection(self, selected: QItemSelection, deselected: QItemSelection) -> None:
+        self.selection_changed.emit(self._device)
+
+
+def _set_text(label: QLabel, text: str) -> None:
+    """setText that costs nothing when nothing changed."""
+    if label.text() != text:
+        label.setText(text)
+        label.setTextFormat(Qt.TextFormat.PlainText)

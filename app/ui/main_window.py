@@ -1,0 +1,326 @@
+"""The window: a rail of pages, the page in front, a strip for trouble. Paints first, loads the rest afterwards."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QIcon,
+    QKeySequence,
+    QPaintEvent,
+    QShortcut,
+)
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from app.common.resources import resource_path
+from app.session.state import RunPhase
+from app.ui.pages.plan import PlanPage
+from app.ui.theme.manager import ThemeManager, ThemeMode
+from app.ui.widgets.drop_veil import DropVeil
+from app.ui.widgets.message_strip import MessageStrip
+from app.ui.widgets.rail import Rail
+from app.ui.widgets.shortcut_list import ShortcutList
+from app.words import Language, say, set_language, system_language
+
+if TYPE_CHECKING:
+    from app.session.app_session import AppSession
+
+
+def _run_page(session: AppSession) -> QWidget:
+    # Imported late: pyqtgraph and numpy cost 0.3 s that the first paint must not wait for.
+    from app.ui.pages.run import RunPage
+
+    return RunPage(session)
+
+
+def _machine_page(session: AppSession) -> QWidget:
+    from app.ui.pages.machine import MachinePage
+
+    return MachinePage(session)
+
+
+def _settings_page(session: AppSession) -> QWidget:
+    from app.ui.pages.settings import SettingsPage
+
+    return SettingsPage(session)
+
+
+@dataclass(frozen=True, slots=True)
+class _PageKind:
+    """One entry of the rail. ``make`` None: the plan page, which is there from the start."""
+
+    name: str
+    make: Callable[[AppSession], QWidget] | None
+    bottom: bool = False
+
+
+_PAGES = (
+    _PageKind("plan", None),
+    _PageKind("run", _run_page),
+    _PageKind("machine", _machine_page),
+    _PageKind("settings", _settings_page, bottom=True),
+)
+
+_KEYS = (
+    ("Ctrl+O", "window.key.open"),
+    ("Ctrl+Z", "window.key.undo"),
+    ("Ctrl+Shift+Z", "window.key.redo"),
+    ("Ctrl+L", "window.key.launch"),
+    ("Ctrl+Shift+C", "window.key.copy"),
+    ("Ctrl+1", "window.key.pages"),
+    ("F1", "window.keys"),
+)
+
+
+class MainWindow(QWidget):
+    """Shows an ``AppSession``.
+
+    Signals: ``first_painted`` once, after the window has been seen for the first time: the moment to begin with
+    everything that takes time. The session is the caller's: it is not closed with the window.
+    """
+
+    first_painted = Signal()
+
+    def __init__(self, session: AppSession, theme: ThemeManager) -> None:
+        super().__init__()
+        self._session = session
+        self._theme = theme
+        self._pages: dict[str, QWidget] = {}
+        self._was_painted = False
+        self._run_phase = session.run.phase
+        self._language = _wanted_language(session.settings.language)
+        set_language(self._language)
+        theme.set_mode(ThemeMode(session.settings.theme))
+        self.setAcceptDrops(True)
+        self.setMinimumSize(QSize(1040, 640))
+        self.resize(1366, 768)
+        self.setWindowIcon(QIcon(str(resource_path("icons/lanewise.svg"))))
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(0)
+        self._veil = DropVeil(self)
+        self._build_pages("plan")
+        self._restore_geometry()
+        self._make_shortcuts()
+        session.model_changed.connect(self._on_model)
+        session.message_raised.connect(self._on_message)
+        session.settings_changed.connect(self._on_settings)
+        session.run_changed.connect(self._on_run)
+        self._on_model()
+
+    # Pages.
+
+    def _build_pages(self, front: str) -> None:
+        """Rail, strip and the plan page, in the current language; the other pages are made when there is time."""
+        self.rail = Rail()
+        for number, kind in enumerate(_PAGES, start=1):
+            self.rail.add_page(kind.name, kind.name, say(f"page.{kind.name}"), f"Ctrl+{number}", bottom=kind.bottom)
+        self.rail.chosen.connect(self.show_page)
+        self.strip = MessageStrip()
+        self._stack = QStackedWidget()
+        self._pages = {"plan": PlanPage(self._session)}
+        self._stack.addWidget(self._pages["plan"])
+        self.plan_page.launch_requested.connect(self._on_launch)
+        self._body = QWidget()
+        column = QVBoxLayout(self._body)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.strip)
+        column.addWidget(self._stack, 1)
+        self._row.addWidget(self.rail)
+        self._row.addWidget(self._body, 1)
+        self.show_page(front)
+
+    @property
+    def plan_page(self) -> PlanPage:
+        """The plan page."""
+        page = self._pages["plan"]
+        assert isinstance(page, PlanPage)
+        return page
+
+    @property
+    def page_name(self) -> str:
+        """The name of the page in front."""
+        return next(name for name, page in self._pages.items() if page is self._stack.currentWidget())
+
+    def page(self, name: str) -> QWidget:
+        """A page, made now if it was not needed before."""
+        if name not in self._pages:
+            make = next(kind.make for kind in _PAGES if kind.name == name)
+            assert make is not None
+            self._pages[name] = make(self._session)
+            self._stack.addWidget(self._pages[name])
+        return self._pages[name]
+
+    @Slot(str)
+    def show_page(self, name: str) -> None:
+        """Bring a page to the front."""
+        self._stack.setCurrentWidget(self.page(name))
+        self.rail.show_page(name)
+
+    @Slot()
+    def _make_next_page(self) -> None:
+        """One page in each turn of the event loop, so that the window stays awake meanwhile."""
+        missing = next((kind.name for kind in _PAGES if kind.name not in self._pages), None)
+        if missing is not None:
+            self.page(missing)
+            QTimer.singleShot(0, self._make_next_page)
+
+    # Keys.
+
+    def _make_shortcuts(self) -> None:
+        stack = self._session.undo_stack
+        for keys, slot in (
+            ("Ctrl+O", self._on_open_key),
+            ("Ctrl+Z", stack.undo),
+            ("Ctrl+Shift+Z", stack.redo),
+            ("Ctrl+Y", stack.redo),
+            ("Ctrl+L", self._on_launch_key),
+            ("Ctrl+Shift+C", self._on_copy_key),
+            ("F1", self.show_keys),
+        ):
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+        for number in range(1, len(_PAGES) + 1):
+            shortcut = QShortcut(QKeySequence(f"Ctrl+{number}"), self)
+            shortcut.setProperty("page", _PAGES[number - 1].name)
+            shortcut.activated.connect(self._on_page_key)
+
+    @Slot()
+    def show_keys(self) -> None:
+        """Show the list of keys."""
+        ShortcutList(_KEYS, self).show()
+
+    @Slot()
+    def _on_page_key(self) -> None:
+        sender = self.sender()
+        if sender is not None:
+            self.show_page(str(sender.property("page")))
+
+    @Slot()
+    def _on_open_key(self) -> None:
+        self.plan_page.choose_model()
+
+    @Slot()
+    def _on_copy_key(self) -> None:
+        self.plan_page.command.copy_command()
+
+    @Slot()
+    def _on_launch_key(self) -> None:
+        self.plan_page.launch()
+
+    @Slot()
+    def _on_launch(self) -> None:
+        self._session.launch()
+
+    # What the session says.
+
+    @Slot()
+    def _on_model(self) -> None:
+        self._refresh_title()
+        if self._session.model is not None and self.page_name != "plan":
+            self.show_page("plan")
+
+    @Slot(object)
+    def _on_message(self, problem: object) -> None:
+        self.strip.show_problem(problem)  # type: ignore[arg-type]  # Signal(object) carries a Problem
+
+    @Slot()
+    def _on_run(self) -> None:
+        """A server that starts brings the run page to the front, once."""
+        before, self._run_phase = self._run_phase, self._session.run.phase
+        if self._run_phase is RunPhase.STARTING and before is not RunPhase.STARTING:
+            self.show_page("run")
+
+    @Slot()
+    def _on_settings(self) -> None:
+        self._theme.set_mode(ThemeMode(self._session.settings.theme))
+        wanted = _wanted_language(self._session.settings.language)
+        if wanted is not self._language:
+            self._language = wanted
+            set_language(wanted)
+            QTimer.singleShot(0, self._rebuild)
+
+    @Slot()
+    def _rebuild(self) -> None:
+        """Make every page anew in the new language; the state is the session's, so nothing is lost."""
+        front = self.page_name
+        self._row.removeWidget(self._body)
+        self._row.removeWidget(self.rail)
+        for widget in (self.rail, self._body):
+            widget.hide()
+            widget.deleteLater()
+        self._build_pages(front)
+        self._refresh_title()
+        QTimer.singleShot(0, self._make_next_page)
+
+    def _refresh_title(self) -> None:
+        model = self._session.model
+        file = PurePath(model.path).name if model is not None else None
+        self.setWindowTitle(say("window.title", file=file) if file else say("window.title_empty"))
+
+    # Qt overrides.
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._was_painted:
+            self._was_painted = True
+            QTimer.singleShot(0, self._on_first_paint)
+
+    @Slot()
+    def _on_first_paint(self) -> None:
+        self.first_painted.emit()
+        QTimer.singleShot(0, self._make_next_page)
+
+    @override
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _model_path(event.mimeData()) is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self._veil.cover()
+        else:
+            event.ignore()
+
+    @override
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self._veil.hide()
+
+    @override
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._veil.hide()
+        path = _model_path(event.mimeData())
+        if path is not None:
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+            self._session.open_model(path)
+
+    @override
+    def closeEvent(self, event: QCloseEvent) -> None:
+        geometry = b64encode(self.saveGeometry().data()).decode("ascii")
+        self._session.change_settings(window_geometry=geometry)
+        super().closeEvent(event)
+
+    def _restore_geometry(self) -> None:
+        saved = self._session.settings.window_geometry
+        if saved:
+            self.restoreGeometry(QByteArray(b64decode(saved)))
+
+
+def _wanted_language(setting: str) -> Language:
+    return system_language() if setting == "system" else Language(setting)
+
+
+def _model_path(data: QMimeData) -> str | None:
+    """The first local .gguf file of a drag."""
+    paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+    return next((path for path in paths if path.lower().endswith(".gguf")), None)

@@ -1,0 +1,224 @@
+"""The plan page: the session's plan as a verdict, wishes, a board, speeds and a command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.ui.board.board import Board
+from app.ui.pages.plan_command import CommandPanel
+from app.ui.pages.plan_header import PlanHeader
+from app.ui.pages.plan_overrides import OverridesCard
+from app.ui.pages.plan_side import SidePanel
+from app.ui.pages.plan_slider import ExpertSlider
+from app.ui.pages.plan_wishes import WishesRow
+from app.ui.widgets.buttons import PlainButton, PrimaryButton
+from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.frames import Rule
+from app.ui.widgets.labels import DimLabel
+from app.words import say
+
+if TYPE_CHECKING:
+    from app.session.app_session import AppSession
+
+_SUFFIX = {"cmd": ".bat", "powershell": ".ps1", "bash": ".sh"}
+
+
+class PlanPage(QWidget):
+    """Reads the session's state on its signals and sends wishes; keeps no state of the plan itself.
+
+    ``launch_requested``: the user pressed Launch (the window then shows the run page).
+    """
+
+    launch_requested = Signal()
+
+    def __init__(self, session: AppSession, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.header = PlanHeader(session)
+        self.wishes = WishesRow(session)
+        self.slider = ExpertSlider(session)
+        self.board = Board(session)
+        self.no_gpu = DimLabel(wrap=True)
+        self.overrides = OverridesCard()
+        self.side = SidePanel(session, self.board)
+        self.command = CommandPanel(session)
+        self.empty = EmptyState("drop", say("plan.empty.title"), say("plan.empty.note"), drop=True)
+        self.open_button = PrimaryButton(say("plan.open"))
+        self.demo_button = PlainButton(say("plan.empty.demo"))
+        self._stack = QStackedWidget()
+        self._build()
+        self._connect()
+        self._refresh_all()
+
+    def _build(self) -> None:
+        self.empty.buttons.addWidget(self.open_button)
+        self.empty.buttons.addWidget(self.demo_button)
+        top = QWidget()
+        head = QVBoxLayout(top)
+        head.setContentsMargins(16, 10, 16, 8)
+        head.setSpacing(7)
+        head.addWidget(self.header)
+        head.addWidget(self.wishes)
+        self._stack.addWidget(self._planning())
+        self._stack.addWidget(self._invitation())
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(top)
+        page.addWidget(Rule())
+        page.addWidget(self._stack, 1)
+        page.addWidget(self.command)
+
+    def _planning(self) -> QWidget:
+        widget = QWidget()
+        left = QVBoxLayout()
+        left.setSpacing(8)
+        left.addWidget(self.slider)
+        left.addWidget(self.no_gpu)
+        left.addWidget(self.board, 1)
+        left.addWidget(self.overrides)
+        line = QHBoxLayout(widget)
+        line.setContentsMargins(16, 8, 16, 10)
+        line.setSpacing(12)
+        line.addLayout(left, 1)
+        line.addWidget(self.side)
+        self.side.setFixedWidth(self.side.fontMetrics().averageCharWidth() * 42)
+        return widget
+
+    def _invitation(self) -> QWidget:
+        widget = QWidget()
+        line = QVBoxLayout(widget)
+        line.setContentsMargins(16, 14, 16, 16)
+        line.addWidget(self.empty)
+        return widget
+
+    def _connect(self) -> None:
+        session = self._session
+        session.model_changed.connect(self._on_model)
+        session.plan_changed.connect(self._on_plan)
+        session.engine_changed.connect(self._on_engine)
+        session.run_changed.connect(self._on_engine)
+        session.hardware_changed.connect(self._on_plan)
+        session.settings_changed.connect(self._on_settings)
+        session.model_loading_changed.connect(self._on_loading)
+        self.header.open_requested.connect(self.choose_model)
+        self.header.engine_requested.connect(self.choose_engine)
+        self.open_button.clicked.connect(self.choose_model)
+        self.demo_button.clicked.connect(session.open_demo)
+        self.wishes.details_toggled.connect(self._on_details)
+        self.board.announced.connect(self.command.say)
+        self.command.launch_requested.connect(self.launch_requested)
+        self.command.export_requested.connect(self._on_export)
+
+    # What the user asks for.
+
+    @Slot()
+    def choose_model(self) -> None:
+        """Ask for a model file."""
+        last = self._session.settings.last_model
+        folder = str(Path(last).parent) if last else str(Path.home())
+        path, _ = QFileDialog.getOpenFileName(
+            self, say("plan.dialog.open"), folder, f"{say('plan.dialog.models')} (*.gguf);;{say('plan.dialog.all')} (*)"
+        )
+        if path:
+            self._session.open_model(path)
+
+    @Slot()
+    def choose_engine(self) -> None:
+        """Ask for a llama-server."""
+        path, _ = QFileDialog.getOpenFileName(self, say("plan.dialog.engine"), str(Path.home()))
+        if path:
+            self._session.choose_engine(path)
+
+    @Slot()
+    def launch(self) -> None:
+        """What the Launch button does, when it can be pressed."""
+        if self.command.launch.isEnabled() and not self.command.launch.isHidden():
+            self.launch_requested.emit()
+
+    @Slot(str)
+    def _on_export(self, shell: str) -> None:
+        plan = self._session.plan
+        if plan is None:
+            return
+        suffix = _SUFFIX[shell]
+        start = str(Path.home() / f"{Path(plan.model_path).stem}{suffix}")
+        path, _ = QFileDialog.getSaveFileName(self, say("plan.dialog.export"), start, f"*{suffix}")
+        if path:
+            self._session.export_script(path, shell)
+            self.command.say(say("plan.exported", path=path))
+
+    # What the session says.
+
+    @Slot()
+    def _on_model(self) -> None:
+        self.header.refresh_model()
+        self._refresh_stack()
+
+    @Slot()
+    def _on_plan(self) -> None:
+        plan = self._session.plan
+        self.header.refresh_plan()
+        self.wishes.refresh()
+        if plan is not None:
+            self.slider.refresh()
+            self.board.refresh()
+            self.overrides.show_rows(plan.overrides)
+            self.side.refresh()
+        self._refresh_no_gpu()
+        self.command.refresh()
+        self._refresh_stack()
+
+    @Slot()
+    def _on_engine(self) -> None:
+        self.header.refresh_engine()
+        self.command.refresh()
+
+    @Slot()
+    def _on_settings(self) -> None:
+        self._show_details(self._session.settings.details_open)
+        self.command.refresh()
+
+    @Slot(bool)
+    def _on_loading(self, loading: bool) -> None:
+        self._refresh_stack(loading=loading)
+
+    @Slot(bool)
+    def _on_details(self, shown: bool) -> None:
+        self.overrides.setVisible(shown)
+        self._session.change_settings(details_open=shown)
+
+    def _show_details(self, shown: bool) -> None:
+        with QSignalBlocker(self.wishes):
+            self.wishes.show_details(shown)
+        self.overrides.setVisible(shown)
+
+    def _refresh_no_gpu(self) -> None:
+        plan = self._session.plan
+        none = plan is not None and not plan.devices.gpus and not plan.devices.off
+        self.no_gpu.setVisible(none)
+        if none:
+            self.no_gpu.setText(say("plan.no_gpu"))
+
+    def _refresh_stack(self, *, loading: bool = False) -> None:
+        has_plan = self._session.plan is not None
+        self._stack.setCurrentIndex(0 if has_plan else 1)
+        self.wishes.setVisible(has_plan)
+        self.command.setVisible(has_plan)
+        self.empty.busy.setVisible(loading)
+        self.open_button.setVisible(not loading)
+        self.demo_button.setVisible(not loading)
+        if loading:
+            self.empty.set_words(say("plan.loading.title"), say("plan.loading.note"))
+        else:
+            self.empty.set_words(say("plan.empty.title"), say("plan.empty.note"))
+
+    def _refresh_all(self) -> None:
+        self._show_details(self._session.settings.details_open)
+        self._on_model()
+        self._on_engine()
+        self._on_plan()

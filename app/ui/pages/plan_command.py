@@ -1,0 +1,205 @@
+"""The bottom of the plan page: the command that will run, and Launch."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QSyntaxHighlighter, QTextCharFormat, QTextDocument, QTextOption
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from app.planner.types import Plan
+from app.session.state import EnginePhase, EngineState, RunPhase
+from app.settings.settings import SHELLS
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.manager import ThemeManager
+from app.ui.widgets.buttons import PlainButton, PrimaryButton
+from app.ui.widgets.labels import ElidedLabel
+from app.words import say
+
+if TYPE_CHECKING:
+    from app.session.app_session import AppSession
+
+_FLAG = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*")
+_OVERRIDE = re.compile(r"(?<!\S)(?:-ot|--override-tensor)\s+(\"[^\"]*\"|'[^']*'|\S+)")
+_RUNNING = (RunPhase.STARTING, RunPhase.READY, RunPhase.STOPPING)
+_LINES_SHOWN = 3
+
+
+class CommandColours(QSyntaxHighlighter):
+    """Flags in the accent colour, the override patterns in the experts' colour."""
+
+    def __init__(self, document: QTextDocument) -> None:
+        super().__init__(document)
+        ThemeManager.of_app().theme_changed.connect(self.rehighlight)
+
+    @override
+    def highlightBlock(self, text: str) -> None:
+        tokens = ThemeManager.of_app().tokens
+        for pattern, group, token in ((_FLAG, 0, "accent"), (_OVERRIDE, 1, "role_expert")):
+            look = QTextCharFormat()
+            look.setForeground(tokens.color(token))
+            for match in pattern.finditer(text):
+                self.setFormat(match.start(group), match.end(group) - match.start(group), look)
+
+
+class CommandView(QPlainTextEdit):
+    """The command line, to read and to select from."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("look", "command")
+        self.setReadOnly(True)
+        self.setAcceptDrops(False)
+        self.setTabChangesFocus(True)
+        self.setFont(mono_font(self.font()))
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(say("plan.command.name"))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.colours = CommandColours(self.document())
+
+    def show_command(self, text: str) -> None:
+        """Show a command; the place stays when nothing changed."""
+        if text != self.toPlainText():
+            self.setPlainText(text)
+
+    @override
+    def sizeHint(self) -> QSize:
+        return QSize(300, self.fontMetrics().lineSpacing() * _LINES_SHOWN + 12)
+
+
+class CommandPanel(QFrame):
+    """Shell tabs, command, Copy, Export, Launch or Stop, and the status line of the page.
+
+    Signals: ``launch_requested``, ``export_requested(shell)``.
+    """
+
+    launch_requested = Signal()
+    export_requested = Signal(str)
+
+    def __init__(self, session: AppSession, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("look", "band")
+        self._session = session
+        self.tabs = QButtonGroup(self)
+        self.tabs.setExclusive(True)
+        self.status = ElidedLabel()
+        self.status.setProperty("look", "dim")
+        self.command = CommandView()
+        self.copy = PlainButton(say("plan.copy"))
+        self.export = PlainButton(say("plan.export"))
+        self.launch = PrimaryButton(say("plan.launch"))
+        self.stop = PlainButton(say("plan.stop"))
+        self._export_menu = QMenu(self)
+        self._build()
+        self._connect()
+
+    def _build(self) -> None:
+        top = QHBoxLayout()
+        top.setSpacing(2)
+        for i, shell in enumerate(SHELLS):
+            tab = PlainButton(say(f"plan.shell.{shell}"), look="tab")
+            tab.setCheckable(True)
+            tab.setProperty("shell", shell)
+            self.tabs.addButton(tab, i)
+            top.addWidget(tab)
+            self._export_menu.addAction(say(f"plan.export.{shell}")).setData(shell)
+        top.addSpacing(12)
+        top.addWidget(self.status, 1)
+        self.status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        left = QVBoxLayout()
+        left.setSpacing(3)
+        left.addLayout(top)
+        left.addWidget(self.command)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        for button in (self.copy, self.export, self.launch, self.stop):
+            buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
+        line = QHBoxLayout(self)
+        line.setContentsMargins(16, 6, 16, 10)
+        line.setSpacing(12)
+        line.addLayout(left, 1)
+        line.addLayout(buttons)
+        self.copy.set_icon("copy")
+        self.export.set_icon("export")
+        self.export.setMenu(self._export_menu)
+        self.launch.set_icon("play", "accent_text", 14)
+        self.stop.set_icon("stop", "error", 14)
+        self.launch.setToolTip(say("plan.launch.tip"))
+        self.copy.setToolTip(say("plan.copy.tip"))
+
+    def _connect(self) -> None:
+        self.tabs.buttonClicked.connect(self._on_tab)
+        self.copy.clicked.connect(self.copy_command)
+        self._export_menu.triggered.connect(self._on_export)
+        self.launch.clicked.connect(self.launch_requested)
+        self.stop.clicked.connect(self._session.stop)
+
+    @property
+    def shell(self) -> str:
+        """The shell whose command is shown."""
+        return self._session.settings.shell
+
+    def refresh(self) -> None:
+        """Follow plan, engine, run and settings."""
+        for button in self.tabs.buttons():
+            button.setChecked(button.property("shell") == self.shell)
+        plan = self._session.plan
+        self.command.show_command(self._session.command_text(self.shell) if plan is not None else "")
+        phase = self._session.run.phase
+        running = phase in _RUNNING
+        self.launch.setVisible(not running)
+        self.stop.setVisible(running)
+        self.stop.setEnabled(phase is not RunPhase.STOPPING)
+        self.stop.setText(say("plan.stopping") if phase is RunPhase.STOPPING else say("plan.stop"))
+        hindrance = launch_hindrance(plan, self._session.engine)
+        self.launch.setEnabled(hindrance is None)
+        self.launch.setToolTip(hindrance or say("plan.launch.tip"))
+        if hindrance is not None and plan is not None:
+            self.say(hindrance)
+        elif self.status.property("hindrance"):
+            self.say("")
+        self.status.setProperty("hindrance", hindrance is not None)
+
+    def say(self, text: str) -> None:
+        """Show a text in the status line."""
+        self.status.setText(text)
+
+    @Slot()
+    def copy_command(self) -> None:
+        """Copy the command and say so."""
+        if self._session.plan is None:
+            return
+        QGuiApplication.clipboard().setText(self._session.command_text(self.shell))
+        self.say(say("plan.copied", shell=say(f"plan.shell.{self.shell}")))
+
+    @Slot(QPushButton)
+    def _on_tab(self, button: QPushButton) -> None:
+        self._session.change_settings(shell=str(button.property("shell")))
+        self.refresh()
+
+    @Slot(QAction)
+    def _on_export(self, action: QAction) -> None:
+        self.export_requested.emit(str(action.data()))
+
+
+def launch_hindrance(plan: Plan | None, engine: EngineState) -> str | None:
+    """Why Launch cannot be pressed, in words; None when it can. An over-full plan may be launched: the user decides."""
+    if plan is None:
+        return say("plan.hindrance.no_model")
+    if engine.phase is not EnginePhase.READY:
+        return say(f"plan.hindrance.{engine.phase.value}")
+    return None

@@ -1,0 +1,180 @@
+"""The top of the plan page: which model, which engine, what the plan comes to."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QVBoxLayout, QWidget
+
+from app.common.units import size_text
+from app.model.types import ModelInfo
+from app.session.state import EnginePhase, EngineState
+from app.ui.pages.plan_verdict import verdict
+from app.ui.theme.fonts import scaled
+from app.ui.widgets.buttons import IconButton, PlainButton
+from app.ui.widgets.labels import Chip, ElidedLabel, set_look
+from app.words import say
+
+if TYPE_CHECKING:
+    from app.session.app_session import AppSession
+
+_ENGINE_TOKENS = {
+    EnginePhase.LOOKING: "text_dim",
+    EnginePhase.BUILDING: "warning",
+    EnginePhase.READY: "ok",
+    EnginePhase.MISSING: "error",
+    EnginePhase.BROKEN: "error",
+}
+
+
+def model_chips(model: ModelInfo) -> tuple[str, ...]:
+    """The facts beside the model's name."""
+    quants = [name for name in model.quant_counts() if name not in ("F32", "BF16", "F16")] or list(model.quant_counts())
+    chips = [model.architecture, " · ".join([size_text(model.file_bytes), *quants[:1]])]
+    chips.append(say("plan.chip.layers", n=model.block_count - model.nextn_count))
+    if model.expert_count:
+        chips.append(say("plan.chip.experts", n=model.expert_count, used=model.expert_used_count))
+    return tuple(chips)
+
+
+def model_title(model: ModelInfo) -> str:
+    """The model's own name, or the file's."""
+    return model.name or PurePath(model.path).stem
+
+
+def engine_words(engine: EngineState) -> str:
+    """The engine chip's text."""
+    if engine.phase is EnginePhase.READY:
+        return say("plan.engine.ready", build=engine.build or "?")
+    if engine.phase is EnginePhase.BUILDING and engine.progress is not None:
+        return say("plan.engine.building_at", percent=round(100 * engine.progress))
+    return say(f"plan.engine.{engine.phase.value}")
+
+
+class PlanHeader(QWidget):
+    """Model name and chips, engine chip with its menu, open, undo, redo, and the verdict.
+
+    Signals: ``open_requested`` (the file dialog), ``engine_requested`` (choose a llama-server).
+    """
+
+    open_requested = Signal()
+    engine_requested = Signal()
+
+    def __init__(self, session: AppSession, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._name = ElidedLabel()
+        self._name.setFont(scaled(self.font(), 1.32, bold=True))
+        self._chip_row = QHBoxLayout()
+        self._chips: list[Chip] = []
+        self._verdict = QLabel()
+        self._verdict.setFont(scaled(self.font(), 1.12, bold=True))
+        self._verdict.setWordWrap(True)
+        self._engine = PlainButton("", look="chip")
+        self._engine_menu = QMenu(self)
+        self._open = PlainButton(say("plan.open"))
+        self._undo = IconButton("undo", say("plan.undo"))
+        self._redo = IconButton("redo", say("plan.redo"))
+        self._build()
+        self._connect()
+
+    def _build(self) -> None:
+        line = QHBoxLayout()
+        line.setSpacing(8)
+        self._name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        line.addWidget(self._name)
+        line.addSpacing(4)
+        self._chip_row.setSpacing(8)
+        line.addLayout(self._chip_row)
+        line.addStretch(1)
+        for widget in (self._engine, self._open, self._undo, self._redo):
+            line.addWidget(widget)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(line)
+        column.addWidget(self._verdict)
+        self._engine_menu.addAction(say("plan.engine.choose")).setData("choose")
+        self._engine_menu.addAction(say("plan.engine.build")).setData("build")
+        self._engine.setMenu(self._engine_menu)
+        self._undo.setEnabled(False)
+        self._redo.setEnabled(False)
+
+    def _connect(self) -> None:
+        self._engine_menu.triggered.connect(self._on_engine_action)
+        self._open.clicked.connect(self.open_requested)
+        stack = self._session.undo_stack
+        self._undo.clicked.connect(stack.undo)
+        self._redo.clicked.connect(stack.redo)
+        stack.canUndoChanged.connect(self._undo.setEnabled)
+        stack.canRedoChanged.connect(self._redo.setEnabled)
+        stack.undoTextChanged.connect(self._on_undo_text)
+        stack.redoTextChanged.connect(self._on_redo_text)
+        self._undo.setEnabled(stack.canUndo())
+        self._redo.setEnabled(stack.canRedo())
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict as it reads now."""
+        return self._verdict.text()
+
+    @property
+    def chip_texts(self) -> tuple[str, ...]:
+        """The chips' words."""
+        return tuple(chip.text() for chip in self._chips)
+
+    @property
+    def engine_text(self) -> str:
+        """The engine chip's words."""
+        return self._engine.text()
+
+    def refresh_model(self) -> None:
+        """Show the model's name and chips."""
+        model = self._session.model
+        texts = model_chips(model) if model is not None else ()
+        self._name.setText(model_title(model) if model is not None else say("plan.no_model"))
+        while len(self._chips) < len(texts):
+            self._chips.append(Chip())
+            self._chip_row.addWidget(self._chips[-1])
+        for i, chip in enumerate(self._chips):
+            chip.setVisible(i < len(texts))
+            chip.setText(texts[i] if i < len(texts) else "")
+        self.setToolTip(model.path if model is not None else "")
+
+    def refresh_plan(self) -> None:
+        """Show the verdict."""
+        plan = self._session.plan
+        self._verdict.setVisible(plan is not None)
+        if plan is not None:
+            told = verdict(plan, self._session.model)
+            self._verdict.setText(told.text)
+            set_look(self._verdict, told.look)
+
+    def refresh_engine(self) -> None:
+        """Show the engine's state."""
+        engine = self._session.engine
+        self._engine.setText(engine_words(engine))
+        self._engine.set_icon("dot", _ENGINE_TOKENS[engine.phase], 12)
+        self._engine.setToolTip(engine.path or "")
+        self._engine.setAccessibleName(say("plan.engine.name", state=engine_words(engine)))
+        for action in self._engine_menu.actions():
+            if action.data() == "build":
+                action.setEnabled(engine.phase not in (EnginePhase.BUILDING, EnginePhase.LOOKING))
+
+    @Slot(QAction)
+    def _on_engine_action(self, action: QAction) -> None:
+        if action.data() == "choose":
+            self.engine_requested.emit()
+        else:
+            self._session.build_engine()
+
+    @Slot(str)
+    def _on_undo_text(self, text: str) -> None:
+        self._undo.set_name(say("plan.undo_what", what=text) if text else say("plan.undo"))
+
+    @Slot(str)
+    def _on_redo_text(self, text: str) -> None:
+        self._redo.set_name(say("plan.redo_what", what=text) if text else say("plan.redo"))

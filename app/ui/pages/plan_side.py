@@ -1,0 +1,284 @@
+"""The right-hand panel of the plan page: predicted speed, notes, the selected cards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.common.problem import Problem, Severity
+from app.common.units import size_text
+from app.planner.types import Card, Plan, SpeedEstimate
+from app.ui.board.board import Board
+from app.ui.board.card_text import ModelFacts, side_note, title
+from app.ui.board.column import device_title
+from app.ui.theme.fonts import tabular
+from app.ui.theme.manager import ThemeManager
+from app.ui.widgets.buttons import LinkButton, PlainButton
+from app.ui.widgets.frames import CardFrame
+from app.ui.widgets.labels import DimLabel, Figure, SectionTitle
+from app.words import say, say_problem
+from app.words.catalogue import number_text
+
+if TYPE_CHECKING:
+    from app.session.app_session import AppSession
+
+_MAX_NOTES = 3
+_MAX_MOVES = 4
+
+
+class SpeedCard(CardFrame):
+    """Decode and prompt speed with their kind; unknown is a dash with the reason. ``measure_requested`` for RAM."""
+
+    measure_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, margin=14, spacing=4)
+        self.decode = Figure("—", factor=2.0)
+        self.prompt = Figure("—", factor=1.45)
+        self._decode_note = DimLabel()
+        self._prompt_note = DimLabel()
+        self._why = DimLabel(wrap=True)
+        self._measure = LinkButton(say("plan.speed.measure"))
+        self._measure.setToolTip(say("plan.speed.measure.tip"))
+        self._measure.clicked.connect(self.measure_requested)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(0)
+        grid.setColumnStretch(1, 1)
+        for row, (figure, note) in enumerate(((self.decode, self._decode_note), (self.prompt, self._prompt_note))):
+            note.setWordWrap(True)
+            grid.addWidget(figure, row, 0, Qt.AlignmentFlag.AlignBaseline)
+            grid.addWidget(note, row, 1, Qt.AlignmentFlag.AlignBaseline)
+        self.body.addLayout(grid)
+        self.body.addWidget(self._why)
+        self.body.addWidget(self._measure, 0, Qt.AlignmentFlag.AlignLeft)
+
+    @property
+    def reason(self) -> str:
+        """The sentence under the figures."""
+        return self._why.text()
+
+    def show_plan(self, plan: Plan) -> None:
+        """Show the speeds of a plan."""
+        speed = plan.speed
+        self.decode.setText(_speed_text(speed.decode_tps))
+        self.prompt.setText(_speed_text(speed.prompt_tps))
+        self._decode_note.setText(say("plan.speed.decode", kind=_kind(speed, speed.decode_tps)))
+        self._prompt_note.setText(say("plan.speed.prompt", kind=_kind(speed, speed.prompt_tps)))
+        ram_unknown = speed.decode_tps is None and plan.devices.ram.bandwidth_gbs is None
+        lines = [say("plan.speed.reads", size=speed.ram_read_bytes_per_token)]
+        if speed.ram_read_bytes_per_token == 0:
+            lines = [say("plan.speed.reads_none")]
+        if ram_unknown:
+            lines.append(say("plan.speed.why_ram"))
+        elif speed.decode_tps is None:
+            lines.append(say("plan.speed.why_gpu"))
+        self._why.setText(" ".join(lines))
+        self._measure.setVisible(ram_unknown)
+
+
+def _speed_text(tps: float | None) -> str:
+    return "—" if tps is None else number_text(round(tps) if tps >= 10 else tps)
+
+
+def _kind(speed: SpeedEstimate, value: float | None) -> str:
+    return say(f"plan.kind.{speed.kind if value is not None else 'unknown'}")
+
+
+class NotesCard(CardFrame):
+    """What the plan has to say beyond its numbers: warnings and notes, worst first."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, margin=12, spacing=6)
+        self._rows: list[tuple[QLabel, DimLabel]] = []
+        self._problems: tuple[Problem, ...] = ()
+        for _ in range(_MAX_NOTES):
+            icon, text = QLabel(), DimLabel(wrap=True)
+            text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            line = QHBoxLayout()
+            line.setSpacing(8)
+            line.addWidget(icon, 0, Qt.AlignmentFlag.AlignTop)
+            line.addWidget(text, 1)
+            self.body.addLayout(line)
+            self._rows.append((icon, text))
+        ThemeManager.of_app().theme_changed.connect(self._refresh_icons)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The notes as they read now."""
+        return tuple(text.text() for _, text in self._rows if not text.isHidden())
+
+    def show_problems(self, problems: tuple[Problem, ...]) -> None:
+        """Show notes; over-full devices are left out, the columns and the verdict say that already."""
+        order = list(Severity)
+        told = [p for p in problems if not p.code.startswith("over_full")]
+        self._problems = tuple(sorted(told, key=lambda p: order.index(p.severity)))[:_MAX_NOTES]
+        for i, (icon, text) in enumerate(self._rows):
+            shown = i < len(self._problems)
+            icon.setVisible(shown)
+            text.setVisible(shown)
+            if shown:
+                text.setText(say_problem(self._problems[i]))
+        self._refresh_icons()
+        self.setVisible(bool(self._problems))
+
+    @Slot()
+    def _refresh_icons(self) -> None:
+        theme = ThemeManager.of_app()
+        for (icon, _), problem in zip(self._rows, self._problems, strict=False):
+            token = "accent" if problem.severity is Severity.INFO else problem.severity.value
+            picture = theme.icon(problem.severity.value, token, 15)
+            icon.setPixmap(picture.pixmap(QSize(15, 15), self.devicePixelRatioF()))
+            icon.setAccessibleName(say(f"ui.severity.{problem.severity.value}"))
+
+
+class SelectionCard(CardFrame):
+    """The selected cards: what they are, and buttons that move them without dragging.
+
+    ``move_requested(device)``.
+    """
+
+    move_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, margin=14, spacing=6)
+        self._title = SectionTitle()
+        self._title.setWordWrap(True)
+        self._hint = DimLabel(say("plan.selection.hint"), wrap=True)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(10)
+        self._grid.setVerticalSpacing(3)
+        self._grid.setColumnStretch(1, 1)
+        self._facts: list[tuple[DimLabel, QLabel]] = []
+        self._buttons: list[PlainButton] = []
+        self._notes: list[DimLabel] = []
+        self.body.addWidget(self._title)
+        self.body.addWidget(self._hint)
+        self.body.addLayout(self._grid)
+        self.body.addSpacing(2)
+        moves = QVBoxLayout()
+        moves.setSpacing(3)
+        for _ in range(_MAX_MOVES):
+            button, note = PlainButton(""), DimLabel(wrap=True)
+            button.set_icon("move", "accent")
+            button.clicked.connect(self._on_clicked)
+            moves.addWidget(button)
+            moves.addWidget(note)
+            self._buttons.append(button)
+            self._notes.append(note)
+        self.body.addLayout(moves)
+        self.body.addStretch(1)
+
+    @property
+    def buttons(self) -> tuple[PlainButton, ...]:
+        """The buttons that are offered now."""
+        return tuple(button for button in self._buttons if not button.isHidden())
+
+    def show_cards(self, cards: tuple[Card, ...], plan: Plan | None, facts: ModelFacts, board: Board) -> None:
+        """Show the selected cards; none shows how to select and move."""
+        self._hint.setVisible(not cards)
+        self._title.setText(say("plan.selection.title") if not cards else _selection_title(cards))
+        self._show_facts(_selection_facts(cards, facts) if cards else [])
+        ids = tuple(card.id for card in cards if card.movable)
+        targets = [d for d in plan.devices.all if cards and d.name != cards[0].device] if plan is not None else []
+        for i, (button, note) in enumerate(zip(self._buttons, self._notes, strict=True)):
+            shown = bool(ids) and i < len(targets)
+            button.setVisible(shown)
+            note.setVisible(False)
+            if shown:
+                name = device_title(targets[i])
+                text, allowed = board.move_words(ids, targets[i].name, name)
+                button.setText(say("board.move.to", device=name))
+                button.setEnabled(allowed)
+                button.setProperty("device", targets[i].name)
+                note.setVisible(text != button.text())
+                note.setText(text.removeprefix(button.text()).lstrip(" :：,，()（）").rstrip("()（）"))
+        if cards and not ids:
+            self._notes[0].setText(say("board.fixed"))
+            self._notes[0].setVisible(True)
+
+    def _show_facts(self, facts: list[tuple[str, str]]) -> None:
+        while len(self._facts) < len(facts):
+            name, value = DimLabel(), QLabel()
+            value.setFont(tabular(value.font()))
+            value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
+            value.setWordWrap(True)
+            row = len(self._facts)
+            self._grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
+            self._grid.addWidget(value, row, 1)
+            self._facts.append((name, value))
+        for i, (name, value) in enumerate(self._facts):
+            shown = i < len(facts)
+            name.setVisible(shown)
+            value.setVisible(shown)
+            if shown:
+                name.setText(facts[i][0])
+                value.setText(facts[i][1])
+
+    @Slot()
+    def _on_clicked(self) -> None:
+        button = self.sender()
+        if isinstance(button, PlainButton):
+            self.move_requested.emit(str(button.property("device")))
+
+
+def _selection_title(cards: tuple[Card, ...]) -> str:
+    return title(cards[0]) if len(cards) == 1 else say("board.drag.many", n=len(cards))
+
+
+def _selection_facts(cards: tuple[Card, ...], facts: ModelFacts) -> list[tuple[str, str]]:
+    rows = [(say("plan.fact.size"), size_text(sum(card.n_bytes for card in cards)))]
+    kv = sum(card.kv_bytes for card in cards)
+    if kv:
+        rows.append((say("plan.fact.kv"), size_text(kv)))
+    rows.append((say("plan.fact.tensors"), number_text(sum(card.n_tensors for card in cards))))
+    types = list(dict.fromkeys(name for card in cards for name in card.types))
+    rows.append((say("plan.fact.types"), ", ".join(types)))
+    notes = {side_note(card, facts) for card in cards} - {""}
+    if len(notes) == 1:
+        rows.append((say("plan.fact.share"), notes.pop()))
+    return rows
+
+
+class SidePanel(QWidget):
+    """The panel as a whole."""
+
+    def __init__(self, session: AppSession, board: Board, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._board = board
+        self.speed = SpeedCard()
+        self.notes = NotesCard()
+        self.selection = SelectionCard()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(10)
+        column.addWidget(self.speed)
+        column.addWidget(self.notes)
+        column.addWidget(self.selection, 1)
+        self.speed.measure_requested.connect(session.measure_ram)
+        self.selection.move_requested.connect(self._on_move)
+        board.selection_changed.connect(self.refresh_selection)
+
+    def refresh(self) -> None:
+        """Follow the plan."""
+        plan = self._session.plan
+        if plan is None:
+            return
+        self.speed.show_plan(plan)
+        self.notes.show_problems(plan.problems)
+        self.refresh_selection()
+
+    @Slot()
+    def refresh_selection(self) -> None:
+        """Follow the board's selection."""
+        facts = ModelFacts.of(self._session.model)
+        self.selection.show_cards(self._board.selected_cards(), self._session.plan, facts, self._board)
+
+    @Slot(str)
+    def _on_move(self, device: str) -> None:
+        ids = tuple(card.id for card in self._board.selected_cards() if card.movable)
+        if ids:
+            self._board.request_move(ids, device)

@@ -1,0 +1,63 @@
+"""The one sentence on top of the plan page. Plain values, no Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.model.types import ModelInfo
+from app.planner.types import DeviceEstimate, DeviceKind, Plan
+from app.words import say
+from app.words.catalogue import number_text
+
+GOOD_TPS = 10.0
+"""From this decode speed on a plan 'runs well': faster than most people read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The sentence and its look: ok, warning, error, plain."""
+
+    text: str
+    look: str
+
+
+def ctx_text(n_ctx: int) -> str:
+    """'16k', '128k', or the number itself when it is no round one."""
+    return f"{n_ctx // 1024}k" if n_ctx >= 1024 and n_ctx % 1024 == 0 else number_text(n_ctx)
+
+
+def verdict(plan: Plan, model: ModelInfo | None) -> Verdict:
+    """Does the plan fit, where and by how much not, how fast is it, and what limits it."""
+    main = _main(plan)
+    if model is not None and not model.is_moe:
+        return Verdict(f"{main.text} {say('plan.verdict.dense')}".strip(), main.look)
+    return main
+
+
+def _main(plan: Plan) -> Verdict:
+    over = [e for e in plan.estimate.devices if e.fits is False]
+    context = ctx_text(plan.n_ctx)
+    if over:
+        parts = [
+            say(
+                "plan.verdict.over_part",
+                device=say("board.ram") if d.kind.value == "ram" else d.device,
+                over=-(d.left_bytes or 0),
+            )
+            for d in over
+        ]
+        return Verdict(say("plan.verdict.over", parts=say("plan.verdict.and").join(parts)), "error")
+    if plan.estimate.fits is None:
+        return Verdict(say("plan.verdict.unknown", ctx=context), "warning")
+    speed = plan.speed
+    if speed.decode_tps is None:
+        return Verdict(say("plan.verdict.fits", ctx=context), "ok")
+    code = "plan.verdict.well" if speed.decode_tps >= GOOD_TPS else "plan.verdict.slow"
+    text = say(code, tps=speed.decode_tps if speed.decode_tps < GOOD_TPS else round(speed.decode_tps), ctx=context)
+    if speed.limited_by is not None:
+        text = f"{text} {say('plan.limit.' + speed.limited_by)}"
+    return Verdict(text, "ok" if speed.decode_tps >= GOOD_TPS else "warning")
+
+
+def _name(estimate: DeviceEstimate) -> str:
+    return say("board.ram") if estimate.kind is DeviceKind.RAM else estimate.device
