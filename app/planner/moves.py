@@ -72,9 +72,8 @@ def move(
     if kv_blocks:
         if device != RAM and device != devices.gpus[0].name:
             return _refuse("one_gpu", device=device)
-        n_gpu_layers = _snapped_gpu_layers(placement, kv_blocks, device)
-        runs = runs_for(devices, n_gpu_layers)
-        snapped = _snap_note(model, placement, kv_blocks, n_gpu_layers, device)
+        runs = runs_for(devices, _snapped_gpu_layers(placement, kv_blocks, device))
+        snapped = _snap_note(model, placement, kv_blocks, runs, device)
     wanted = locations(model, placement)
     wanted.update(_home_followers(model, placement, runs))
     wanted.update(dict.fromkeys(moved, device))
@@ -89,9 +88,11 @@ def _snapped_gpu_layers(placement: Placement, blocks: set[int], device: str) -> 
     return max(placement.n_gpu_layers, n_units - min(blocks))
 
 
-def _snap_note(model: ModelInfo, before: Placement, blocks: set[int], n_gpu_layers: int, device: str) -> Problem | None:
+def _snap_note(
+    model: ModelInfo, before: Placement, blocks: set[int], runs: tuple[tuple[str, int], ...], device: str
+) -> Problem | None:
     """Says which blocks went along, when the wish was not a prefix or a suffix."""
-    after = Placement(before.block_count, ((device, n_gpu_layers),) if n_gpu_layers else ())
+    after = Placement(before.block_count, runs)
     along = [
         b
         for b in range(before.block_count)
