@@ -352,8 +352,8 @@ class EngineInBackground:
         try:
             for line in lines_of([*nice, *command], environment(), ENGINE_LIMIT_S):
                 self.said.append(line)
-        except (subprocess.CalledProcessError, OSError) as error:
-            self.said.append(str(error))
+        except subprocess.CalledProcessError as error:
+            self.said.append(f"exit code {error.returncode}")
         else:
             self.done = True
 

@@ -18,6 +18,7 @@ hypothesis.settings.load_profile("lanewise-ci" if os.environ.get("CI") else "lan
 
 # Taken before any test redirects it: the engine that `dev.py` built lies in the user's own cache folder.
 _USER_PATHS = app_paths()
+_USER_ENGINE = os.environ.get("LANEWISE_ENGINE")
 
 _numbers = itertools.count()
 
@@ -31,7 +32,7 @@ def user_paths():
 @pytest.fixture(scope="session")
 def engine(user_paths):
     """The llama-server of this computer, found as Lanewise finds it; ``dev.py`` has built one if there was none."""
-    found = find_engine(None, user_paths)
+    found = find_engine(_USER_ENGINE, user_paths)
     if found is None:
         pytest.fail("No llama-server here. Build it once with: python3 dev.py engine-build")
     return found
@@ -47,6 +48,7 @@ def lanewise_home(_homes, monkeypatch):
     """An empty LANEWISE_HOME for this test, made by whoever writes to it first, and English words."""
     home = _homes / f"home-{next(_numbers)}"
     monkeypatch.setenv("LANEWISE_HOME", str(home))
+    monkeypatch.delenv("LANEWISE_ENGINE", raising=False)
     set_language(Language.EN)
     yield home
     set_language(Language.EN)
