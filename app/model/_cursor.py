@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import struct
+from functools import cache
 
 from app.common.problem import ProblemError, fail
 
@@ -19,6 +20,7 @@ _RUN = 128
 _SHORT = 64
 
 
+@cache
 def _run_pattern() -> re.Pattern[bytes]:
     """A pattern that matches ``_RUN`` length-prefixed strings, each shorter than ``_SHORT`` bytes.
 
@@ -33,7 +35,7 @@ def _run_pattern() -> re.Pattern[bytes]:
 class Cursor:
     """Position in a file of known size. Every method raises a ProblemError when the file ends too early."""
 
-    __slots__ = ("_buffer", "_match_run", "_offset", "_start", "file", "path", "size")
+    __slots__ = ("_buffer", "_offset", "_start", "file", "path", "size")
 
     def __init__(self, file: io.RawIOBase, size: int, path: str) -> None:
         self.path = path
@@ -42,7 +44,6 @@ class Cursor:
         self._buffer = b""
         self._start = 0
         self._offset = 0
-        self._match_run = _run_pattern().match
 
     @property
     def position(self) -> int:
@@ -112,7 +113,7 @@ class Cursor:
     def _walk(self, count: int) -> int:
         """Move past as many whole strings as the window holds, ``count`` at most; tells how many."""
         buffer, offset, end = self._buffer, self._offset, len(self._buffer)
-        left, match_run, length_at = count, self._match_run, _U64.unpack_from
+        left, match_run, length_at = count, _run_pattern().match, _U64.unpack_from
         while left:
             while left >= _RUN and (found := match_run(buffer, offset)) is not None:
                 offset = found.end()

@@ -25,6 +25,7 @@ _BY_GENERAL_TYPE = {
     "adapter": FileRole.ADAPTER,
     "imatrix": FileRole.IMATRIX,
 }
+_MAX_ARCHITECTURE_LENGTH = 64
 _BY_ARCHITECTURE = {"clip": FileRole.PROJECTOR, "controlvector": FileRole.CONTROL_VECTOR}
 
 
@@ -44,7 +45,7 @@ def role_of(header: Header) -> FileRole:
     is_part = isinstance(split, int) and split > 1
     if is_part:  # a later part has no architecture of its own
         return FileRole.MODEL
-    if not isinstance(architecture, str) or not architecture:
+    if not isinstance(architecture, str) or not 0 < len(architecture) <= _MAX_ARCHITECTURE_LENGTH:
         return FileRole.OTHER
     if not header.tensors:
         return FileRole.VOCAB if "tokenizer.ggml.model" in header.metadata else FileRole.OTHER

@@ -22,6 +22,7 @@ from app.model.roles import classify
 from app.model.types import MetaValue, ModelInfo, Role, TensorInfo
 
 _MAX_BLOCKS = 512  # LLAMA_MAX_LAYERS, llama-hparams.h:11
+_MAX_NAME_LENGTH = 200
 
 
 def read_model(path: str | os.PathLike[str]) -> ModelInfo:
@@ -110,7 +111,7 @@ def _build(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[Pla
         parts=paths,
         version=first.version,
         architecture=architecture,
-        name=_text(first.metadata, "general.name") or os.path.splitext(os.path.basename(paths[0]))[0],
+        name=_display_name(first.metadata, paths[0]),
         file_bytes=sum(header.file_bytes for header in headers),
         block_count=block_count,
         context_length=meta.integer("context_length"),
@@ -169,6 +170,12 @@ def _expert_ff_length(meta: Meta, block_count: int, tensors: tuple[TensorInfo, .
         return max(told)
     rows = [t.shape[0] for t in tensors if t.role is Role.ROUTED_EXPERT and t.name.endswith("ffn_down_exps.weight")]
     return max(rows, default=None)
+
+
+def _display_name(metadata: Mapping[str, MetaValue], path: str) -> str:
+    """general.name on one line and not longer than a window is wide, else the file's name."""
+    told = " ".join((_text(metadata, "general.name") or "").split())
+    return told[:_MAX_NAME_LENGTH] or os.path.splitext(os.path.basename(path))[0]
 
 
 def _dimension(shapes: Mapping[str, tuple[int, ...]], name: str, index: int) -> int | None:

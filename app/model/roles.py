@@ -33,7 +33,7 @@ _BLOCK_RULES: tuple[tuple[re.Pattern[str], Role], ...] = (
     (re.compile(r"nextn\."), Role.MTP),
     (re.compile(r"vis_"), Role.VISION),
     (re.compile(r"(?:.*[._])?norm(?:[._]|\d|$)"), Role.NORM),
-    (re.compile(r"ffn_\w+_(?:ch)?exps$"), Role.ROUTED_EXPERT),
+    (re.compile(r"ffn_\w+_(?:ch)?exps$|ffn_(?:gate|up|down)\.\d+$"), Role.ROUTED_EXPERT),
     (re.compile(r"ffn_\w+_shexp$"), Role.SHARED_EXPERT),
     (re.compile(r"ffn_gate_inp$|ffn_gate_tid2eid$|exp_probs_b"), Role.ROUTER),
     (re.compile(r"ssm_|shortconv|time_mix_"), Role.RECURRENT),

@@ -31,8 +31,8 @@ class TensorInfo:
     """One tensor of the header.
 
     ``shape`` is ggml order (ne[0], the contiguous dimension, first). ``block`` is N of ``blk.N.``, else None.
-    ``part`` says which file of a split model holds it (0-based). ``size_is_gap``: the type id is unknown here, so
-    ``n_bytes`` is the distance to the next tensor.
+    ``part`` says which file of a split model holds it (0-based), ``offset`` where in that file its data starts.
+    ``size_is_gap``: mainline llama.cpp does not know the type id, so ``n_bytes`` is the distance to the next tensor.
     """
 
     name: str
@@ -69,7 +69,7 @@ class ModelInfo:
 
     ``block_count`` includes the MTP (nextn) blocks, as the file's ``block_count`` does; ``nextn_count`` says how many
     of the last blocks those are. ``metadata`` keeps scalars and short arrays under their full keys; long arrays
-    (vocabulary) are left out and only counted (``vocab_size``).
+    (vocabulary) are left out and only counted (``vocab_size``). ``path`` is the first part, which the engine is given.
     """
 
     path: str

@@ -57,9 +57,9 @@ ENTRIES: Entries = {
         "{path} 只有 {file_bytes:num} 字节，连文件头都不完整：下载没有完成。请继续下载，或重新下载。",
     ),
     "problem.gguf_truncated": (
-        "{path} is incomplete: {missing_bytes:count byte|bytes} of {expected_bytes:size} are missing. Resume the "
-        "download, or download the file again.",
-        "{path} 不完整：完整大小为 {expected_bytes:size}，还缺 {missing_bytes:num} 字节。请继续下载，或重新下载。",
+        "{path} is incomplete: {missing_bytes:num} of its {expected_bytes:num} bytes are missing. Resume the download, or "
+        "download the file again.",
+        "{path} 不完整：共 {expected_bytes:num} 字节，还缺 {missing_bytes:num} 字节。请继续下载，或重新下载。",
     ),
     "problem.gguf_part_missing": (
         "Part {number} of {parts} is missing: {part}. Put all parts of the model into one folder.",
