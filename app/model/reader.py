@@ -17,8 +17,8 @@ from app.model._files import open_model_file, part_paths
 from app.model._header import Header, parse_header
 from app.model._layout import PlacedTensor, place_tensors
 from app.model._meta import Meta
-from app.model.hparams import compute_hparams
-from app.model.roles import classify
+from app.model.hparams import HParams, compute_hparams
+from app.model.roles import classify, role_in_layer
 from app.model.types import MetaValue, ModelInfo, Role, TensorInfo
 
 _MAX_BLOCKS = 512  # LLAMA_MAX_LAYERS, llama-hparams.h:11
@@ -103,7 +103,7 @@ def _build(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[Pla
     block_count = _block_count(meta, shapes, paths[0])
     embedding_length = meta.integer("embedding_length") or _dimension(shapes, "token_embd.weight", 0)
     hparams = compute_hparams(meta, architecture, block_count, embedding_length, frozenset(shapes))
-    tensors = _tensors(placed, block_count, hparams.nextn_count)
+    tensors = _tensors(placed, hparams)
     used = meta.integers("expert_used_count", block_count) or (0,)
     vocab = first.array_lengths.get("tokenizer.ggml.tokens")
     return ModelInfo(
@@ -131,11 +131,14 @@ def _build(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[Pla
     )
 
 
-def _tensors(placed: list[tuple[PlacedTensor, ...]], block_count: int, nextn_count: int) -> tuple[TensorInfo, ...]:
+def _tensors(placed: list[tuple[PlacedTensor, ...]], hparams: HParams) -> tuple[TensorInfo, ...]:
+    layers = hparams.layers
     infos = []
     for part, tensors in enumerate(placed):
         for t in tensors:
-            role, block = classify(t.raw.name, block_count, nextn_count)
+            role, block = classify(t.raw.name, len(layers), hparams.nextn_count)
+            if block is not None and block < len(layers):
+                role = role_in_layer(role, layers[block])
             infos.append(
                 TensorInfo(
                     t.raw.name, t.raw.shape, t.raw.type_id, t.type_name, t.n_bytes, t.offset, role, block, part,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from app.model.types import Role
+from app.model.types import LayerFacts, Role
 
 _BLOCK = re.compile(r"(?:dec\.|enc\.)?blk\.(\d{1,4})\.(.+)", re.ASCII)
 _INPUT_NAMES = (
@@ -62,6 +62,16 @@ def classify(tensor_name: str, block_count: int, nextn_count: int) -> tuple[Role
     if nextn_count and block >= block_count - nextn_count:
         return Role.MTP, block
     return _block_role(found[2]), block
+
+
+def role_in_layer(role: Role, layer: LayerFacts) -> Role:
+    """The role of a tensor in the block it lies in: what is named like attention is recurrent where no KV is kept.
+
+    Linear attention uses the names of attention (``attn_qkv`` in qwen3next.cpp:77-86, ``attn_q`` in kimi-linear.cpp).
+    """
+    if role is Role.ATTENTION and layer.recurrent and layer.head_count_kv == 0:
+        return Role.RECURRENT
+    return role
 
 
 def home_unit(tensor_name: str, block_count: int) -> int | None:

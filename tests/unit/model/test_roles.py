@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.model.roles import classify, home_unit
-from app.model.types import Role
+from app.model.roles import classify, home_unit, role_in_layer
+from app.model.types import LayerFacts, Role
 
 DATA = json.loads((Path(__file__).parents[2] / "data" / "model" / "architectures.json").read_text("utf-8"))
 ARCHITECTURES = DATA["architectures"]
@@ -99,3 +99,13 @@ def test_that_everything_in_the_last_nextn_blocks_is_mtp():
 )
 def test_that_a_tensor_lives_with_the_unit_where_the_engine_puts_it(name, unit):
     assert home_unit(name, 48) == unit
+
+
+def test_that_linear_attention_is_recurrent_by_the_block_it_lies_in():
+    linear = LayerFacts(16, 0, 128, 128, recurrent=True)
+    full = LayerFacts(16, 4, 128, 128)
+    both = LayerFacts(16, 4, 128, 128, recurrent=True)
+    assert role_in_layer(Role.ATTENTION, linear) is Role.RECURRENT
+    assert role_in_layer(Role.ATTENTION, full) is Role.ATTENTION
+    assert role_in_layer(Role.ATTENTION, both) is Role.ATTENTION
+    assert role_in_layer(Role.ROUTED_EXPERT, linear) is Role.ROUTED_EXPERT
