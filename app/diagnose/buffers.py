@@ -12,7 +12,7 @@ from app.planner.types import RAM, MemoryEstimate
 _WHAT = {
     BufferKind.WEIGHTS: "weights",
     BufferKind.KV: "kv",
-    BufferKind.RS: "kv",
+    BufferKind.RECURRENT: "kv",
     BufferKind.COMPUTE: "compute",
     BufferKind.OUTPUT: "compute",
 }

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.common.problem import Problem
+from app.diagnose.buffers import BufferRow
+
+__all__ = ["BufferRow", "ChatPhase", "ChatState", "EnginePhase", "EngineState", "RunPhase", "RunState"]
 
 
 class EnginePhase(StrEnum):
@@ -37,17 +40,6 @@ class RunPhase(StrEnum):
     READY = "ready"
     STOPPING = "stopping"
     FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class BufferRow:
-    """One line of 'plan against engine': ``what`` is weights, kv or compute; bytes; None = the engine did not say."""
-
-    device: str
-    what: str
-    predicted_bytes: int
-    actual_bytes: int | None
-    agrees: bool | None
 
 
 @dataclass(frozen=True, slots=True)

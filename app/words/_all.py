@@ -9,6 +9,7 @@ from app.words import (
     _texts_hardware,
     _texts_model,
     _texts_plan,
+    _texts_tour,
     _texts_ui_plan,
     _texts_ui_run,
 )
@@ -20,6 +21,7 @@ def _join() -> dict[str, tuple[str, str]]:
         _texts_model,
         _texts_hardware,
         _texts_plan,
+        _texts_tour,
         _texts_command,
         _texts_engine,
         _texts_cli,

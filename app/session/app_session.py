@@ -1,0 +1,445 @@
+"""The state of one window and everything that may change it. No widgets.
+
+The window never changes a value itself: it calls a wish below, the session asks the pure core, stores the new frozen
+value, and tells with a signal. Undo holds whole ``BoardState`` values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QElapsedTimer, QObject, Signal
+from PySide6.QtGui import QUndoStack
+
+from app.common.paths import AppPaths, app_paths
+from app.common.problem import Problem, ProblemError, Severity
+from app.engine.apikey import new_api_key
+from app.hardware.snapshot_file import load_snapshot, save_snapshot
+from app.hardware.types import HardwareSnapshot
+from app.model.demo import ensure_demo_model
+from app.model.reader import read_model
+from app.model.types import ModelInfo
+from app.monitor.ring import RingBuffer
+from app.planner.cards import cards_by_device, tied_output_card
+from app.planner.devices import DeviceWishes
+from app.planner.kv import kv_bytes_by_block
+from app.planner.memory import estimate
+from app.planner.moves import move
+from app.planner.placement import expert_layers_in_ram, with_experts_in_ram
+from app.planner.plan import PlanInputs, kv_settings, make_plan, run_settings_of
+from app.planner.presets import wishes_for_preset
+from app.planner.types import Card, MoveResult, Placement, Plan, Refusal, Wishes
+from app.session.board_state import SLIDER_MERGE_ID, BoardState, ChangeBoard
+from app.session.engine_controller import EngineController
+from app.session.errors import problem_of
+from app.session.jobs import JobRunner
+from app.session.run_controller import RunController
+from app.session.state import ChatState, EngineState, RunState
+from app.settings import Settings, changed, load, save_settings
+from app.words import say
+from app.work.engines import capabilities_of
+from app.work.exporting import command_text, export_script
+from app.work.planning import DEFAULT_PORT, plan_inputs
+
+_SLIDER_GESTURE_MS = 1500
+
+
+class AppSession(QObject):
+    """What the window shows and may wish for.
+
+    Signals say that something changed; receivers read the state again. Wishes return at once.
+    """
+
+    model_changed = Signal()
+    plan_changed = Signal()
+    hardware_changed = Signal()
+    engine_changed = Signal()
+    run_changed = Signal()
+    chat_changed = Signal()
+    log_added = Signal(list)
+    sample_added = Signal(object)
+    message_raised = Signal(object)
+    settings_changed = Signal()
+    model_loading_changed = Signal(bool)
+
+    def __init__(self, paths: AppPaths | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.paths = paths or app_paths()
+        loaded = load(self.paths.settings_file)
+        self.settings: Settings = loaded.settings
+        self._stored_settings = loaded.settings
+        self._start_problem = loaded.problem
+        self.undo_stack = QUndoStack(self)
+        self.model: ModelInfo | None = None
+        self.plan: Plan | None = None
+        self._board = BoardState(Wishes(reserve_mib=self.settings.reserve_mib))
+        self._device_wishes = DeviceWishes(rpc_servers=self.settings.rpc_servers)
+        self._api_key = new_api_key()
+        self._columns: dict[str, tuple[Card, ...]] = {}
+        self._load_id = 0
+        self._slider_gesture = 0
+        self._slider_clock = QElapsedTimer()
+        self._jobs = JobRunner(self)
+        self._engine = EngineController(self._jobs, self.paths, self)
+        self._engine.rpc_servers = self.settings.rpc_servers
+        self._run = RunController(self._jobs, self.paths, self)
+        self._connect()
+
+    def _connect(self) -> None:
+        self._engine.changed.connect(self._on_engine_changed)
+        self._engine.hardware_changed.connect(self._on_hardware_changed)
+        self._engine.failed.connect(self.message_raised)
+        self._run.changed.connect(self.run_changed)
+        self._run.chat_changed.connect(self.chat_changed)
+        self._run.log_added.connect(self.log_added)
+        self._run.sample_added.connect(self.sample_added)
+        self._run.failed.connect(self.message_raised)
+
+    # ---- state ----------------------------------------------------------------------------------------------------
+
+    @property
+    def hardware(self) -> HardwareSnapshot | None:
+        """The machine, or None while it is being looked at."""
+        return self._engine.hardware
+
+    @property
+    def engine(self) -> EngineState:
+        """The engine in use."""
+        return self._engine.state
+
+    @property
+    def run(self) -> RunState:
+        """The running server."""
+        return self._run.state
+
+    @property
+    def chat(self) -> ChatState:
+        """The question being answered."""
+        return self._run.chat
+
+    @property
+    def wishes(self) -> Wishes:
+        """What the user asked for, as it stands."""
+        return self.plan.wishes if self.plan is not None else self._board.wishes
+
+    @property
+    def expert_layers_total(self) -> int:
+        """How many blocks have routed experts; 0 for a dense model."""
+        return len(self.model.expert_blocks) if self.model else 0
+
+    @property
+    def expert_layers_in_ram(self) -> int:
+        """How many blocks have routed experts in RAM, whole or in part."""
+        if self.model is None or self.plan is None:
+            return 0
+        return len(expert_layers_in_ram(self.model, self.plan.placement))
+
+    @property
+    def is_idle(self) -> bool:
+        """No background job is running (a build counts)."""
+        return self._jobs.is_idle
+
+    def cards(self, device: str) -> tuple[Card, ...]:
+        """Top-level cards of a column."""
+        return self._columns.get(device, ())
+
+    def history(self) -> RingBuffer:
+        """All samples of this run."""
+        return self._run.history
+
+    def log_text(self) -> str:
+        """The engine's last lines."""
+        return self._run.log_text()
+
+    def command_text(self, shell: str) -> str:
+        """The command in a shell's spelling, the key spelled out; empty without a plan."""
+        if self.plan is None:
+            return ""
+        handle = self._engine.handle
+        return command_text(handle.binary.path if handle else None, self.plan.argv, shell)
+
+    # ---- start and end ----------------------------------------------------------------------------------------------
+
+    def start(self, engine_path: str | None = None, hardware: HardwareSnapshot | None = None) -> None:
+        """Look for the engine and at the machine, in the background."""
+        if self._start_problem is not None:
+            self.message_raised.emit(self._start_problem)
+        if hardware is not None:
+            self._engine.use_snapshot(hardware)
+        self._engine.look(engine_path or self.settings.engine_path, keep_snapshot=hardware is not None)
+
+    def use_rpc_servers(self, servers: tuple[str, ...]) -> None:
+        """Machines (or a stand-in on this one) that lend their memory; before ``start``."""
+        self._engine.rpc_servers = servers
+        self._device_wishes = replace(self._device_wishes, rpc_servers=servers)
+
+    def close(self) -> None:
+        """Stop the server and join every thread."""
+        self._engine.close()
+        self._run.close()
+        self._jobs.close()
+
+    # ---- the model --------------------------------------------------------------------------------------------------
+
+    def open_model(self, path: str) -> None:
+        """Read a GGUF's header in the background."""
+        self._load(lambda: read_model(path))
+
+    def open_demo(self) -> None:
+        """Open the demo model, making it first if need be."""
+        self._load(lambda: read_model(ensure_demo_model(self.paths.demo_model)))
+
+    def _load(self, read: Any) -> None:
+        self._load_id += 1
+        load_id = self._load_id
+        self.model_loading_changed.emit(True)
+
+        def on_done(model: ModelInfo | None, error: Exception | None) -> None:
+            if load_id != self._load_id:
+                return
+            self.model_loading_changed.emit(False)
+            if model is None:
+                self.message_raised.emit(problem_of(error))
+                return
+            self._show_model(model)
+
+        self._jobs.run(read, on_done)
+
+    def _show_model(self, model: ModelInfo) -> None:
+        self.model = model
+        self.undo_stack.clear()
+        wishes = Wishes(reserve_mib=self.settings.reserve_mib)
+        self._board = BoardState(wishes, None, self._board.gpu)
+        if model.path != str(self.paths.demo_model):
+            self.change_settings(last_model=model.path)
+        self.plan = None
+        self._replan()
+        self.model_changed.emit()
+        self.plan_changed.emit()
+
+    # ---- the board --------------------------------------------------------------------------------------------------
+
+    def move_cards(self, ids: tuple[str, ...], device: str) -> None:
+        """Move cards to a column; a refusal or a note about what moved along is raised as a message."""
+        result = self._try_move(ids, device)
+        if result is None:
+            return
+        if isinstance(result, Refusal):
+            self.message_raised.emit(result.problem)
+            return
+        if self.plan is None or result.placement == self.plan.placement:
+            return
+        self._push(replace(self._board, placement=result.placement), say("undo.move", device=device))
+        if result.note is not None:
+            self.message_raised.emit(result.note)
+
+    def can_move(self, ids: tuple[str, ...], device: str) -> Problem | None:
+        """Why a drop would be refused; None when it is fine."""
+        result = self._try_move(ids, device)
+        return result.problem if isinstance(result, Refusal) else None
+
+    def move_cost(self, ids: tuple[str, ...], device: str) -> int | None:
+        """Bytes by which the target would be over-full after the move; negative = that much is left; None = unknown."""
+        result = self._try_move(ids, device)
+        if self.model is None or self.plan is None or not isinstance(result, MoveResult):
+            return None
+        after = estimate(self.model, result.placement, self.plan.devices, run_settings_of(self.model, self.plan))
+        left = after.get(device).left_bytes
+        return None if left is None else -left
+
+    def _try_move(self, ids: tuple[str, ...], device: str) -> MoveResult | Refusal | None:
+        if self.model is None or self.plan is None:
+            return None
+        return move(self.model, self.plan.devices, self.plan.placement, ids, device)
+
+    def set_expert_layers_in_ram(self, n: int) -> None:
+        """The slider: the last ``n`` expert layers in RAM, whole layers only. One drag is one step of undo."""
+        if self.model is None or self.plan is None or not self.plan.devices.gpus:
+            return
+        blocks = self.model.expert_blocks
+        n = max(0, min(n, len(blocks)))
+        in_ram = frozenset(blocks[len(blocks) - n :])
+        placement = with_experts_in_ram(self.model, self.plan.placement, self.plan.devices, in_ram)
+        if placement == self.plan.placement:
+            return
+        if not self._slider_clock.isValid() or self._slider_clock.elapsed() > _SLIDER_GESTURE_MS:
+            self._slider_gesture += 1
+        self._slider_clock.start()
+        merge_id = SLIDER_MERGE_ID + self._slider_gesture
+        self._push(replace(self._board, placement=placement), say("undo.slider", n=n), merge_id)
+
+    def set_wishes(self, **changes: Any) -> None:
+        """Change wishes; a plan that nobody edited is made anew for them, an edited one keeps its placement."""
+        wishes = replace(self._board.wishes, **changes)
+        if wishes != self._board.wishes:
+            placement = None if "n_gpu_layers" in changes else self._board.placement
+            self._push(replace(self._board, wishes=wishes, placement=placement), say("undo.wishes"))
+
+    def apply_preset(self, name: str) -> None:
+        """Start again from a preset."""
+        wishes = wishes_for_preset(self._board.wishes, name)
+        self._push(BoardState(wishes, None, self._board.gpu), say("undo.preset"))
+
+    def set_device_enabled(self, name: str, on: bool) -> None:
+        """Switch a GPU's column on or off. One GPU is active at a time, so switching one on switches the others off."""
+        self._push(BoardState(self._board.wishes, None, name if on else ""), say("undo.device", device=name))
+
+    def _push(self, after: BoardState, text: str, merge_id: int = -1) -> None:
+        self.undo_stack.push(ChangeBoard(self._board, after, text, self._apply_board, merge_id))
+
+    def _apply_board(self, board: BoardState) -> None:
+        self._board = board
+        self._replan()
+        self.plan_changed.emit()
+
+    # ---- planning ---------------------------------------------------------------------------------------------------
+
+    def _replan(self) -> None:
+        """Make the plan for the present model, machine and board. A few milliseconds, so it runs here and now."""
+        inputs = self._inputs()
+        if inputs is None:
+            self.plan, self._columns = None, {}
+            return
+        placement = self._fitting_placement(inputs)
+        try:
+            self.plan = make_plan(inputs, placement, is_edited=placement is not None)
+        except ProblemError as error:
+            self.message_raised.emit(error.problem)
+            return
+        self._columns = self._make_columns(inputs.model, self.plan)
+        self._run.shown_plan_changed(self.plan)
+
+    def _fitting_placement(self, inputs: PlanInputs) -> Placement | None:
+        """The board's placement, unless its devices are not there any more (a card was switched off or unplugged)."""
+        placement = self._board.placement
+        if placement is None:
+            return None
+        names = {d.name for d in inputs.devices.all}
+        used = {name for name, n in placement.runs if n} | set(placement.overrides.values())
+        return placement if used <= names else None
+
+    def _inputs(self) -> PlanInputs | None:
+        if self.model is None or self.hardware is None:
+            return None
+        return plan_inputs(
+            self.model,
+            self.hardware,
+            self._board.wishes,
+            replace(self._device_wishes, gpu=self._board.gpu),
+            capabilities_of(self._engine.handle),
+            port=DEFAULT_PORT,
+            api_key=self._api_key,
+        )
+
+    @staticmethod
+    def _make_columns(model: ModelInfo, plan: Plan) -> dict[str, tuple[Card, ...]]:
+        kv = kv_bytes_by_block(model, kv_settings(model, plan.wishes))
+        columns = cards_by_device(model, plan.placement, [d.name for d in plan.devices.all], kv)
+        home = plan.placement.home_of_unit(model.block_count)
+        tied = tied_output_card(model, home)
+        if tied is not None:
+            columns[home] = (*columns[home], tied)
+        return columns
+
+    # ---- run --------------------------------------------------------------------------------------------------------
+
+    def launch(self) -> None:
+        """Run the plan."""
+        if self.plan is None or self.hardware is None:
+            return
+        if self._engine.handle is None:
+            self.message_raised.emit(Problem("engine_missing", Severity.WARNING, {}))
+            return
+        self._run.launch(self.plan, self._engine.handle.binary, self.hardware, self._api_key)
+
+    def stop(self) -> None:
+        """Stop the server; legal at any time."""
+        self._run.stop()
+
+    def send_prompt(self, text: str) -> None:
+        """Ask the running server."""
+        self._run.send_prompt(text)
+
+    def stop_answer(self) -> None:
+        """Stop the answer at once; the server goes on."""
+        self._run.stop_answer()
+
+    # ---- files, settings, engine, machine ---------------------------------------------------------------------------
+
+    def export_script(self, path: str, shell: str) -> None:
+        """Write a script that runs exactly the plan's command."""
+        if self.plan is None:
+            return
+        handle = self._engine.handle
+        try:
+            export_script(Path(path), handle.binary.path if handle else None, self.plan.argv, shell)
+        except ProblemError as error:
+            self.message_raised.emit(error.problem)
+            return
+        self.message_raised.emit(Problem("exported", Severity.INFO, {"path": path}))
+
+    def override_settings(self, **changes: Any) -> None:
+        """Other settings for this run only (``--lang``, ``--theme``); they are not saved by themselves."""
+        self.settings = changed(self.settings, **changes)
+
+    def change_settings(self, **changes: Any) -> None:
+        """Change and save settings; a file that cannot be written is told, the change holds all the same."""
+        before = self.settings
+        self.settings = changed(before, **changes)
+        self._stored_settings = changed(self._stored_settings, **changes)
+        if self.settings == before:
+            return
+        try:
+            save_settings(self.paths.settings_file, self._stored_settings)
+        except ProblemError as error:
+            self.message_raised.emit(error.problem)
+        self.settings_changed.emit()
+
+    def build_engine(self) -> None:
+        """Build llama.cpp from its source package in the background."""
+        self._engine.build(on_built=lambda: self._engine.look(self.settings.engine_path))
+
+    def choose_engine(self, path: str) -> None:
+        """Use this llama-server (or the one in this folder) from now on."""
+        self.change_settings(engine_path=path or None)
+        self._engine.look(path or None)
+
+    def refresh_hardware(self) -> None:
+        """Look at the machine again."""
+        self._engine.refresh_hardware()
+
+    def measure_ram(self) -> None:
+        """Measure RAM reading; then ``hardware_changed``."""
+        self._engine.measure_ram()
+
+    def save_snapshot(self, path: str) -> None:
+        """Save the machine to a file."""
+        if self.hardware is None:
+            return
+        try:
+            save_snapshot(Path(path), self.hardware)
+        except ProblemError as error:
+            self.message_raised.emit(error.problem)
+            return
+        self.message_raised.emit(Problem("exported", Severity.INFO, {"path": path}))
+
+    def load_snapshot(self, path: str) -> None:
+        """Plan for a saved machine."""
+        try:
+            self._engine.use_snapshot(load_snapshot(Path(path)))
+        except ProblemError as error:
+            self.message_raised.emit(error.problem)
+
+    def _on_engine_changed(self) -> None:
+        if self.model is not None:
+            self._replan()
+            self.plan_changed.emit()
+        self.engine_changed.emit()
+
+    def _on_hardware_changed(self) -> None:
+        self.hardware_changed.emit()
+        if self.model is not None:
+            self._replan()
+            self.plan_changed.emit()

@@ -1,0 +1,66 @@
+"""Background work of the window in one shape: ``run(func, on_done)``.
+
+``func`` returns or raises in a pool thread; ``on_done(result, error)`` runs on the main thread. Every job has an id, so
+that the receiver can drop a stale answer. All jobs are waited for in ``close``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, QThreadPool, Signal, Slot
+
+Done = Callable[[Any, Exception | None], None]
+
+
+class JobRunner(QObject):
+    """Runs functions in a small pool of its own and answers on the thread that made it."""
+
+    _finished = Signal(int, object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = QThreadPool(self)
+        self._pool.setMaxThreadCount(4)
+        self._pool.setExpiryTimeout(-1)
+        self._waiting: dict[int, Done] = {}
+        self._last_id = 0
+        self._closed = False
+        self._finished.connect(self._on_finished, Qt.ConnectionType.QueuedConnection)
+
+    def run(self, func: Callable[[], Any], on_done: Done) -> int:
+        """Start ``func``; the id of the job."""
+        self._last_id += 1
+        job_id = self._last_id
+        self._waiting[job_id] = on_done
+
+        def work() -> None:
+            try:
+                result, error = func(), None
+            except Exception as caught:  # handed to on_done on the main thread, which shows it
+                result, error = None, caught
+            if not self._closed:
+                self._finished.emit(job_id, result, error)
+
+        self._pool.start(work)
+        return job_id
+
+    @property
+    def is_idle(self) -> bool:
+        """Has every job been answered?"""
+        return not self._waiting
+
+    def close(self) -> None:
+        """Answer nobody any more and wait for the running functions."""
+        self._closed = True
+        self._waiting.clear()
+        self._pool.clear()
+        self._pool.waitForDone()
+
+    @Slot(int, object, object)
+    def _on_finished(self, job_id: int, result: object, error: object) -> None:
+        on_done = self._waiting.pop(job_id, None)
+        if on_done is not None:
+            assert error is None or isinstance(error, Exception)
+            on_done(result, error)

@@ -1,0 +1,211 @@
+"""Runs the plan for the window: the server, its live figures, its log, the check of its buffers, the chat."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+
+from app.common.paths import AppPaths
+from app.common.problem import ProblemError
+from app.diagnose.buffers import compare_buffers
+from app.engine.events import BuffersKnown, EngineEvent, Exited, LoadProgress, LogLine, Ready, Starting
+from app.engine.locate import EngineBinary
+from app.engine.process import ServerProcess, start_server
+from app.hardware.types import HardwareSnapshot
+from app.monitor.loop import MonitorLoop
+from app.monitor.ring import RingBuffer
+from app.monitor.sample import Sample
+from app.planner.types import Plan
+from app.session.chat_controller import ChatController
+from app.session.jobs import JobRunner
+from app.session.state import ChatState, RunPhase, RunState
+from app.work.launching import command_differs, launch_spec
+from app.work.watching import PERIOD_S, samplers_for
+
+_HISTORY = 2400
+"""20 minutes at 2 Hz."""
+_LOG_LINES = 5000
+_LOG_FLUSH_MS = 100
+
+
+class RunController(QObject):
+    """Owns the server of this window.
+
+    Signals: ``changed`` the run state, ``chat_changed``, ``log_added(list[str])``, ``sample_added(Sample)``,
+    ``failed(Problem)``. Engine events and samples come from other threads and are queued to this one.
+    """
+
+    changed = Signal()
+    chat_changed = Signal()
+    log_added = Signal(list)
+    sample_added = Signal(object)
+    failed = Signal(object)
+    _event = Signal(int, object)
+    _sample = Signal(int, object)
+
+    def __init__(self, jobs: JobRunner, paths: AppPaths, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._paths = paths
+        self.state = RunState(RunPhase.STOPPED)
+        self.history = RingBuffer(_HISTORY)
+        self._server: ServerProcess | None = None
+        self._plan: Plan | None = None
+        self._snapshot: HardwareSnapshot | None = None
+        self._number = 0
+        self._monitor: MonitorLoop | None = None
+        self._log: deque[str] = deque(maxlen=_LOG_LINES)
+        self._new_lines: list[str] = []
+        self._log_timer = QTimer(self)
+        self._log_timer.setSingleShot(True)
+        self._log_timer.setInterval(_LOG_FLUSH_MS)
+        self._log_timer.timeout.connect(self._flush_log)
+        self._chat = ChatController(jobs, self)
+        self._chat.changed.connect(self.chat_changed)
+        self._event.connect(self._on_event, Qt.ConnectionType.QueuedConnection)
+        self._sample.connect(self._on_sample, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def chat(self) -> ChatState:
+        """The question being answered."""
+        return self._chat.state
+
+    def log_text(self) -> str:
+        """The last lines of the engine's output."""
+        return "\n".join(self._log)
+
+    def launch(self, plan: Plan, binary: EngineBinary, snapshot: HardwareSnapshot, api_key: str) -> None:
+        """Start the server of a plan; ignored while one is starting or running."""
+        if self._server is not None and not self._server.is_over:
+            return
+        self._stop_monitor()
+        self._number += 1
+        number = self._number
+        self._log.clear()
+        self.history.clear()
+        self._plan, self._snapshot = plan, snapshot
+        spec = launch_spec(plan, binary, snapshot.cpu, self._paths, api_key)
+        self._set(
+            RunState(
+                RunPhase.STARTING,
+                api_key=api_key,
+                wanted_affinity=snapshot.cpu.recommended_cpus,
+                to_load_bytes=sum(d.weights_bytes for d in plan.estimate.devices),
+            )
+        )
+        try:
+            self._server = start_server(spec, lambda event: self._event.emit(number, event))
+        except ProblemError as error:
+            self._server = None
+            self._set(RunState(RunPhase.FAILED, problem=error.problem))
+            self.failed.emit(error.problem)
+
+    def stop(self) -> None:
+        """Stop the server; legal at any time, also while it starts."""
+        if self._server is None or self._server.is_over:
+            return
+        self._chat.forget()
+        self._set(replace(self.state, phase=RunPhase.STOPPING))
+        self._server.stop()
+
+    def send_prompt(self, text: str) -> None:
+        """Ask the running server."""
+        if self.state.phase is RunPhase.READY and self.state.url is not None:
+            self._chat.ask(self.state.url, self.state.api_key, text)
+
+    def stop_answer(self) -> None:
+        """Stop the answer; the server goes on."""
+        self._chat.stop()
+
+    def shown_plan_changed(self, shown: Plan) -> None:
+        """The board moved on: say whether it still is what runs."""
+        if self._plan is None or self.state.phase not in (RunPhase.STARTING, RunPhase.READY):
+            return
+        differs = command_differs(self._plan, shown)
+        if differs != self.state.plan_differs:
+            self._set(replace(self.state, plan_differs=differs))
+
+    def close(self) -> None:
+        """Stop the server and join its threads and the monitor's."""
+        self._number += 1  # events that are still queued belong to nobody
+        self._chat.forget()
+        self._stop_monitor()
+        if self._server is not None:
+            self._server.stop(grace_s=2.0)
+            self._server.wait(10.0)
+
+    @Slot(int, object)
+    def _on_event(self, number: int, event: EngineEvent) -> None:
+        if number != self._number:
+            return
+        match event:
+            case LogLine():
+                self._add_log(event.text)
+            case Starting():
+                self._set(replace(self.state, pid=event.pid))
+                self._start_monitor(number, url=None)
+            case LoadProgress():
+                self._set(replace(self.state, loaded_bytes=event.read_bytes))
+            case BuffersKnown():
+                self._check_buffers()
+            case Ready():
+                state = replace(self.state, phase=RunPhase.READY, url=event.url, affinity=event.affinity)
+                self.state = state if self.state.phase is RunPhase.STARTING else self.state
+                self._check_buffers()
+                self._start_monitor(number, url=event.url)
+            case Exited():
+                self._on_exited(event)
+
+    def _on_exited(self, event: Exited) -> None:
+        self._stop_monitor()
+        self._chat.forget()
+        self._flush_log()
+        phase = RunPhase.STOPPED if event.reason is None else RunPhase.FAILED
+        self._set(RunState(phase, buffers=self.state.buffers, exit_code=event.code, problem=event.reason))
+        if event.reason is not None:
+            self.failed.emit(event.reason)
+
+    def _check_buffers(self) -> None:
+        if self._server is None or self._plan is None:
+            return
+        self._set(replace(self.state, buffers=compare_buffers(self._plan.estimate, self._server.buffers)))
+
+    def _start_monitor(self, number: int, url: str | None) -> None:
+        self._stop_monitor()
+        server, snapshot = self._server, self._snapshot
+        if server is None or snapshot is None or server.pid is None:
+            return
+        samplers = samplers_for(snapshot, server.pid, url, self.state.api_key, lambda: server.buffers)
+        self._monitor = MonitorLoop(samplers, PERIOD_S, lambda sample: self._sample.emit(number, sample))
+        self._monitor.start()
+
+    def _stop_monitor(self) -> None:
+        if self._monitor is not None:
+            self._monitor.stop()
+            self._monitor = None
+
+    @Slot(int, object)
+    def _on_sample(self, number: int, sample: Sample) -> None:
+        if number != self._number or self._monitor is None:
+            return
+        prompt_tps = self.chat.prompt_tps if self.state.phase is RunPhase.READY else None
+        sample = Sample(sample.t_monotonic, {**sample.values, "tok.prompt": prompt_tps})
+        self.history.append(sample)
+        self.sample_added.emit(sample)
+
+    def _add_log(self, line: str) -> None:
+        self._log.append(line)
+        self._new_lines.append(line)
+        if not self._log_timer.isActive():
+            self._log_timer.start()
+
+    @Slot()
+    def _flush_log(self) -> None:
+        if self._new_lines:
+            lines, self._new_lines = self._new_lines, []
+            self.log_added.emit(lines)
+
+    def _set(self, state: RunState) -> None:
+        self.state = state
+        self.changed.emit()

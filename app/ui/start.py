@@ -1,0 +1,104 @@
+"""Starts the window: paint first, then look for the engine, at the machine and into the file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QLibraryInfo, QLocale, QTimer, QTranslator
+from PySide6.QtWidgets import QApplication
+
+from app.common.start_options import WindowOptions
+from app.hardware.snapshot_file import load_snapshot
+from app.session.app_session import AppSession
+from app.session.state import EnginePhase
+from app.ui.main_window import MainWindow
+from app.ui.theme.manager import ThemeManager, ThemeMode
+from app.words import Language, current_language
+
+
+def make_application() -> QApplication:
+    """The QApplication with our name; the one that exists, when there is one."""
+    found = QApplication.instance()
+    if isinstance(found, QApplication):
+        return found
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("Lanewise")
+    app.setApplicationDisplayName("Lanewise")
+    app.setDesktopFileName("lanewise")
+    return app
+
+
+def _translate_qt(app: QApplication) -> None:
+    """Qt's own words (file dialogs, context menus) in our language."""
+    if current_language() is not Language.ZH_CN:
+        return
+    translator = QTranslator(app)
+    folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+    if translator.load(QLocale("zh_CN"), "qtbase", "_", folder):
+        app.installTranslator(translator)
+
+
+def make_session(options: WindowOptions) -> AppSession:
+    """A session with the options of the command line on top of the saved settings (they are not saved)."""
+    session = AppSession()
+    if options.language is not None:
+        session.override_settings(language=options.language)
+    if options.theme is not None:
+        session.override_settings(theme=options.theme)
+    if options.rpc_servers:
+        session.use_rpc_servers(options.rpc_servers)
+    return session
+
+
+class _Starter:
+    """What happens after the first paint."""
+
+    def __init__(self, session: AppSession, options: WindowOptions) -> None:
+        self._session = session
+        self._options = options
+
+    def begin(self) -> None:
+        """Look for everything; open the asked-for, the last, or the demo model."""
+        session, options = self._session, self._options
+        snapshot = load_snapshot(Path(options.hardware)) if options.hardware else None
+        if options.build_engine:
+            session.engine_changed.connect(self._on_engine)
+        session.start(options.engine, snapshot)
+        last = session.settings.last_model
+        if options.model is not None:
+            session.open_model(options.model)
+        elif last is not None and Path(last).is_file():
+            session.open_model(last)
+        else:
+            session.open_demo()
+
+    def _on_engine(self) -> None:
+        if self._session.engine.phase is EnginePhase.MISSING:
+            self._session.engine_changed.disconnect(self._on_engine)
+            self._session.build_engine()
+
+
+def run_window(options: WindowOptions) -> int:
+    """Show the window until it is closed; the exit code."""
+    if options.tour is not None:
+        from app.ui.tour import run_tour
+
+        return run_tour(options)
+    app = make_application()
+    session = make_session(options)
+    theme = ThemeManager(ThemeMode(session.settings.theme), app)
+    theme.apply(app)
+    window = MainWindow(session, theme)
+    _translate_qt(app)
+    starter = _Starter(session, options)
+    if options.smoke:
+        window.first_painted.connect(lambda: QTimer.singleShot(0, app.quit))
+    else:
+        window.first_painted.connect(starter.begin)
+    window.show()
+    try:
+        return app.exec()
+    finally:
+        window.hide()
+        session.close()

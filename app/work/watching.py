@@ -1,0 +1,86 @@
+"""Live figures of a running server under the names that the curves use.
+
+``cpu.<n>`` percent, ``ram.used`` and ``ram.available`` bytes, ``server.rss`` bytes, ``server.cpu`` percent (100 = one
+CPU), ``gpu.<device>.used`` bytes and ``gpu.<device>.util`` percent (NVML; whole card), ``engine.<device>.allocated``
+bytes (what the engine says it allocated; a flat line where nothing live can be read), ``tok.decode`` tok/s over all
+slots and ``ctx.used`` tokens (from ``/slots``, whoever asked).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from app.common.problem import ProblemError
+from app.engine.client import ServerClient
+from app.engine.logparse import EngineBuffer
+from app.engine.slotrate import SlotRate
+from app.hardware.types import HardwareSnapshot
+from app.monitor.nvml import NvmlSampler
+from app.monitor.sample import CallableSampler, Sampler, Values
+from app.monitor.samplers import CpuSampler, ProcessSampler, RamSampler
+from app.planner.types import RAM
+
+PERIOD_S = 0.5
+
+
+def _renamed(sampler: Sampler, names: dict[str, str]) -> CallableSampler:
+    """A sampler whose keys are ours; keys that are not listed are left out."""
+
+    def read() -> Values:
+        values = sampler.sample()
+        return {ours: values.get(theirs) for theirs, ours in names.items()}
+
+    return CallableSampler(sampler.name, read, sampler.close)
+
+
+def _slots(url: str, api_key: str | None) -> CallableSampler:
+    client = ServerClient(url, api_key)
+    rate = SlotRate()
+
+    def read() -> Values:
+        try:
+            speeds = rate.update(client.slots(time.monotonic()))
+        except ProblemError:
+            return {"tok.decode": None, "ctx.used": None}  # between two decode steps, or the server has just ended
+        known = [s.tps for s in speeds if s.tps is not None]
+        used = [s.used_tokens for s in speeds if s.used_tokens is not None]
+        return {"tok.decode": sum(known) if known else None, "ctx.used": float(max(used)) if used else None}
+
+    return CallableSampler("slots", read, client.close)
+
+
+def _allocated(buffers: Callable[[], Iterable[EngineBuffer]]) -> CallableSampler:
+    def read() -> Values:
+        sums: dict[str, float | None] = {}
+        for buffer in buffers():
+            if buffer.device != RAM:
+                key = f"engine.{buffer.device}.allocated"
+                sums[key] = (sums.get(key) or 0.0) + buffer.n_bytes
+        return sums
+
+    return CallableSampler("engine", read)
+
+
+def samplers_for(
+    snapshot: HardwareSnapshot,
+    pid: int,
+    url: str | None,
+    api_key: str | None,
+    buffers: Callable[[], Iterable[EngineBuffer]],
+) -> tuple[Sampler, ...]:
+    """Everything that can be watched of this server on this machine. ``url`` None: it does not answer yet."""
+    watched: list[Sampler] = [
+        CpuSampler(),
+        _renamed(RamSampler(), {"ram.used_bytes": "ram.used", "ram.available_bytes": "ram.available"}),
+        _renamed(ProcessSampler(pid), {"process.rss_bytes": "server.rss", "process.cpu_percent": "server.cpu"}),
+        _allocated(buffers),
+    ]
+    cards = {g.uuid: g.engine_name or g.name for g in snapshot.gpus if g.uuid is not None}
+    if cards:
+        names = {f"gpu.{uuid}.used_bytes": f"gpu.{name}.used" for uuid, name in cards.items()}
+        names |= {f"gpu.{uuid}.util_percent": f"gpu.{name}.util" for uuid, name in cards.items()}
+        watched.append(_renamed(NvmlSampler(tuple(cards)), names))
+    if url is not None:
+        watched.append(_slots(url, api_key))
+    return tuple(watched)
