@@ -10,6 +10,7 @@ import dataclasses
 import re
 from dataclasses import dataclass
 
+from app.common.units import MIB
 from app.hardware.types import GpuInfo, HardwareSnapshot
 
 ENGINE_SOURCE = "engine"
@@ -23,6 +24,9 @@ _INTEGRATED = re.compile(
     re.IGNORECASE,
 )
 _NOISE = re.compile(r"\((r|tm)\)|\bcorporation\b|\bnvidia\b|\bamd\b|\bintel\b|[^a-z0-9]+", re.IGNORECASE)
+_GPU_KEY = re.compile(r"gpus\.(\d+)(?:\.(\w+))?$")
+_CONTEXT_BYTES = 768 * MIB
+"""The most that an open context takes (300 to 500 MB for CUDA, and more on the newest cards)."""
 _VENDOR = re.compile(r"nvidia|geforce|quadro|amd|radeon|intel|\barc\b", re.IGNORECASE)
 _VENDOR_OF = {
     "nvidia": "nvidia", "geforce": "nvidia", "quadro": "nvidia", "amd": "amd", "radeon": "amd", "intel": "intel",
@@ -67,36 +71,53 @@ def looks_integrated(name: str) -> bool:
 
 
 def with_engine_devices(snapshot: HardwareSnapshot, devices: tuple[EngineDevice, ...]) -> HardwareSnapshot:
-    """The snapshot with the engine's names and figures, the engine having been asked.
+    """The snapshot with the engine's names and figures: first what the engine lists, in its order, then the rest.
 
-    A GPU that the engine does not list keeps ``engine_name`` None. A device of the engine that no probe saw (RPC,
-    llvmpipe, a card without a management library) is appended. A card that two backends list keeps the first name.
-    Free memory becomes the smaller of both figures: Windows may withhold memory that the driver calls free.
+    A GPU that the engine does not list keeps ``engine_name`` None. A device that no probe saw (RPC, llvmpipe, a card
+    without a management library) is added. A card that two backends list keeps the first name. Asking twice gives the
+    same as asking once.
     """
-    gpus, sources = _without_engine(snapshot)
-    known = len(gpus)
+    cards, facts = _without_engine(snapshot)
     taken: dict[int, str] = {}
+    listed: list[tuple[GpuInfo, dict[str, str]]] = []
     for device in devices:
-        index = None if device.is_rpc or device.is_software else _match(device, gpus[:known], taken)
+        index = None if device.is_rpc or device.is_software else _match(device, cards, taken)
         if index is not None:
             taken[index] = device.backend
-            gpus[index] = _joined(gpus[index], device, sources, f"gpus.{index}")
-        elif not _listed_by_another_backend(device, gpus[:known], taken):
-            sources[f"gpus.{len(gpus)}"] = ENGINE_SOURCE
-            gpus.append(_engine_only(device))
-    return dataclasses.replace(snapshot, gpus=tuple(gpus), sources=sources, engine_asked=True)
+            listed.append(_joined(cards[index], device, facts[index]))
+        elif not _listed_by_another_backend(device, cards, taken):
+            listed.append((_engine_only(device), {"": ENGINE_SOURCE}))
+    listed += [(cards[i], facts[i]) for i in range(len(cards)) if i not in taken]
+    sources = {key: value for key, value in snapshot.sources.items() if not _GPU_KEY.match(key)}
+    for i, (_, told) in enumerate(listed):
+        sources.update({f"gpus.{i}.{field}" if field else f"gpus.{i}": source for field, source in told.items()})
+    return dataclasses.replace(snapshot, gpus=tuple(gpu for gpu, _ in listed), sources=sources, engine_asked=True)
 
 
-def _without_engine(snapshot: HardwareSnapshot) -> tuple[list[GpuInfo], dict[str, str]]:
-    """What the probes said before any engine was asked, so that asking twice gives the same as asking once."""
-    gpus = [
-        dataclasses.replace(gpu, engine_name=None, buffer_name=None)
-        for i, gpu in enumerate(snapshot.gpus)
-        if snapshot.sources.get(f"gpus.{i}") != ENGINE_SOURCE
-    ]
-    gone = {f"gpus.{i}" for i in range(len(snapshot.gpus)) if snapshot.sources.get(f"gpus.{i}") == ENGINE_SOURCE}
-    sources = {key: value for key, value in snapshot.sources.items() if key not in gone}
-    return gpus, sources
+def _without_engine(snapshot: HardwareSnapshot) -> tuple[list[GpuInfo], list[dict[str, str]]]:
+    """The probes' cards without what an engine told before, and the sources of each ('' = the card itself)."""
+    facts: list[dict[str, str]] = [{} for _ in snapshot.gpus]
+    for key, source in snapshot.sources.items():
+        found = _GPU_KEY.match(key)
+        if found and int(found.group(1)) < len(facts):
+            facts[int(found.group(1))][found.group(2) or ""] = source
+    cards: list[GpuInfo] = []
+    kept: list[dict[str, str]] = []
+    for gpu, told in zip(snapshot.gpus, facts, strict=True):
+        if told.get("") == ENGINE_SOURCE:
+            continue
+        cards.append(
+            dataclasses.replace(
+                gpu,
+                engine_name=None,
+                buffer_name=None,
+                engine_free_bytes=None,
+                total_bytes=None if told.get("total_bytes") == ENGINE_SOURCE else gpu.total_bytes,
+                free_bytes=None if told.get("free_bytes") == ENGINE_SOURCE else gpu.free_bytes,
+            )
+        )
+        kept.append({field: source for field, source in told.items() if source != ENGINE_SOURCE})
+    return cards, kept
 
 
 def _match(device: EngineDevice, gpus: list[GpuInfo], taken: dict[int, str]) -> int | None:
@@ -163,28 +184,36 @@ def _size_gap(device: EngineDevice, gpu: GpuInfo) -> float:
     return abs(device.total_bytes - gpu.total_bytes) / max(device.total_bytes, gpu.total_bytes)
 
 
-def _joined(gpu: GpuInfo, device: EngineDevice, sources: dict[str, str], key: str) -> GpuInfo:
-    free = gpu.free_bytes
-    if device.free_bytes is not None and (
-        free is None or device.free_bytes < free or sources.get(f"{key}.free_bytes") == ENGINE_SOURCE
-    ):
-        free = device.free_bytes
-        sources[f"{key}.free_bytes"] = ENGINE_SOURCE
-    total = gpu.total_bytes
-    if total is None and device.total_bytes is not None:
-        total = device.total_bytes
-        sources[f"{key}.total_bytes"] = ENGINE_SOURCE
-    sources[f"{key}.engine_name"] = ENGINE_SOURCE
-    name = gpu.name if _has_real_name(gpu) else device.description
-    return dataclasses.replace(
+def _joined(gpu: GpuInfo, device: EngineDevice, told: dict[str, str]) -> tuple[GpuInfo, dict[str, str]]:
+    total = device.total_bytes if gpu.total_bytes is None else gpu.total_bytes
+    free = _free(gpu.free_bytes, device.free_bytes)
+    sources = {**told, "engine_name": ENGINE_SOURCE}
+    if total != gpu.total_bytes:
+        sources["total_bytes"] = ENGINE_SOURCE
+    if free != gpu.free_bytes:
+        sources["free_bytes"] = ENGINE_SOURCE
+    joined = dataclasses.replace(
         gpu,
-        name=name,
+        name=gpu.name if _has_real_name(gpu) else device.description,
         engine_name=device.name,
         buffer_name=device.buffer_name,
         total_bytes=total,
         free_bytes=free,
         engine_free_bytes=device.free_bytes,
     )
+    return joined, sources
+
+
+def _free(driver: int | None, engine: int | None) -> int | None:
+    """The memory a plan may count on.
+
+    The engine asks with its own context open, so its figure is a few hundred MiB below the driver's; the plan counts
+    that context itself, so the driver's figure stands. A larger gap is memory that Windows withholds from every
+    program although the driver calls it free: then the engine's figure stands.
+    """
+    if driver is None or engine is None:
+        return engine if driver is None else driver
+    return engine if driver - engine > _CONTEXT_BYTES else driver
 
 
 def _engine_only(device: EngineDevice) -> GpuInfo:

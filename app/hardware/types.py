@@ -75,8 +75,8 @@ class GpuInfo:
 
     ``engine_name`` is what llama-server calls it (CUDA0, Vulkan0, RPC0); None until the engine has been asked, and
     then the engine cannot use it. ``kind``: gpu, igpu, rpc. ``buffer_name`` is for ``-ot`` (``RPC0[HOST:PORT]``).
-    ``engine_free_bytes`` is the engine's own figure, taken with its context already open; ``free_bytes`` is the smaller
-    of that and the driver's. ``is_software``: a processor that plays a graphics card (llvmpipe).
+    ``engine_free_bytes`` is the engine's own figure, taken with its context open; ``free_bytes`` is what a plan may
+    count on (devices.py joins the two). ``is_software``: a processor that plays a graphics card (llvmpipe).
     """
 
     name: str

@@ -12,29 +12,26 @@ from app.common.problem import Problem, ProblemError
 from app.hardware.gpus_nvml import NvmlSession, open_nvml
 from app.monitor.sample import Values
 
-METRICS = (
-    "used_bytes",
-    "free_bytes",
-    "util_percent",
-    "memory_util_percent",
-    "power_w",
-    "temp_c",
-    "pcie_width",
-    "pcie_gen",
-)
+METRICS = ("used", "free", "util", "memory_util", "power_w", "temp_c", "pcie_width", "pcie_gen")
 
 
 class NvmlSampler:
-    """Values ``gpu.<uuid>.<metric>`` of the given cards. Never raises; what NVML does not tell is None.
+    """Values ``gpu.<label>.<metric>`` of the given cards. Never raises; what NVML does not tell is None.
 
-    Metrics: used_bytes, free_bytes, util_percent (any kernel ran), memory_util_percent (VRAM was read or written),
-    power_w, temp_c, pcie_width and pcie_gen (of this moment).
+    The label is the card's UUID, or what ``labels`` calls it (the engine's name: CUDA0). Metrics: used and free in
+    bytes, util (percent of the time that any kernel ran), memory_util (percent of the time that VRAM was read or
+    written), power_w, temp_c, pcie_width and pcie_gen (of this moment).
     """
 
     name = "nvml"
 
-    def __init__(self, uuids: tuple[str, ...], open_session: Callable[[], NvmlSession] = open_nvml) -> None:
-        self._uuids = uuids
+    def __init__(
+        self,
+        uuids: tuple[str, ...],
+        labels: Mapping[str, str] | None = None,
+        open_session: Callable[[], NvmlSession] = open_nvml,
+    ) -> None:
+        self._labels = {uuid: (labels or {}).get(uuid, uuid) for uuid in uuids}
         self._handles: dict[str, Any] = {}
         self._session: NvmlSession | None = None
         self.problem: Problem | None = None
@@ -48,9 +45,9 @@ class NvmlSampler:
     def sample(self) -> Values:
         """All metrics of all cards."""
         values: dict[str, float | None] = {}
-        for uuid in self._uuids:
+        for uuid, label in self._labels.items():
             told = self._read(uuid)
-            values.update({f"gpu.{uuid}.{metric}": told.get(metric) for metric in METRICS})
+            values.update({f"gpu.{label}.{metric}": told.get(metric) for metric in METRICS})
         return values
 
     def close(self) -> None:
@@ -68,10 +65,10 @@ class NvmlSampler:
         milliwatts = _number(session.ask("nvmlDeviceGetPowerUsage", handle, about=uuid))
         sensor = session.constant("NVML_TEMPERATURE_GPU", 0)
         return {
-            "used_bytes": _number(used),
-            "free_bytes": _number(free),
-            "util_percent": _number(getattr(load, "gpu", None)),
-            "memory_util_percent": _number(getattr(load, "memory", None)),
+            "used": _number(used),
+            "free": _number(free),
+            "util": _number(getattr(load, "gpu", None)),
+            "memory_util": _number(getattr(load, "memory", None)),
             "power_w": None if milliwatts is None else milliwatts / 1000,
             "temp_c": _number(session.ask("nvmlDeviceGetTemperature", handle, sensor, about=uuid)),
             "pcie_width": _number(session.ask("nvmlDeviceGetCurrPcieLinkWidth", handle, about=uuid)),

@@ -34,31 +34,28 @@ class CpuSampler:
 
 
 class RamSampler:
-    """System memory: ``ram.used_bytes`` (total - available) and ``ram.available_bytes``."""
+    """System memory in bytes: ``ram.used`` (total - available) and ``ram.available``."""
 
     name = "ram"
 
     def sample(self) -> Values:
         """Bytes in use and available."""
         now = ram_now()
-        return {
-            "ram.used_bytes": float(now.total_bytes - now.available_bytes),
-            "ram.available_bytes": float(now.available_bytes),
-        }
+        return {"ram.used": float(now.total_bytes - now.available_bytes), "ram.available": float(now.available_bytes)}
 
     def close(self) -> None:
         """Nothing to give back."""
 
 
 class ProcessSampler:
-    """One process: ``process.rss_bytes``, ``process.cpu_percent`` (100 = one CPU), ``process.read_bytes`` (so far).
+    """The server's process: ``server.rss`` (bytes), ``server.cpu`` (100 = one CPU), ``server.read`` (bytes so far).
 
     After the process has ended, and for any figure that the system refuses, the values are None. A process number that
     is used again by another program is noticed.
     """
 
-    name = "process"
-    KEYS = ("process.rss_bytes", "process.cpu_percent", "process.read_bytes")
+    name = "server process"
+    KEYS = ("server.rss", "server.cpu", "server.read")
 
     def __init__(self, pid: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -75,9 +72,9 @@ class ProcessSampler:
             return dict.fromkeys(self.KEYS)
         process = self._process
         return {
-            "process.rss_bytes": _number(lambda: process.memory_info().rss),
-            "process.cpu_percent": self._cpu_percent(),
-            "process.read_bytes": _number(lambda: process.io_counters().read_bytes),
+            "server.rss": _number(lambda: process.memory_info().rss),
+            "server.cpu": self._cpu_percent(),
+            "server.read": _number(lambda: process.io_counters().read_bytes),
         }
 
     def close(self) -> None:
