@@ -1,0 +1,57 @@
+"""Joins the plots to the ring buffer: columns of a run as seconds before now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from app.monitor.ring import RingBuffer
+from app.ui.plots.data import FloatArray
+
+_NO_NUMBERS: FloatArray = np.empty(0)
+_TRIES = 3
+
+
+class HistoryReader:
+    """Reads the session's ring buffer for the plots.
+
+    While a run lives, "now" is the clock; afterwards it is the last sample, so that the last picture stands still.
+    """
+
+    def __init__(self, source: Callable[[], RingBuffer], clock: Callable[[], float] = time.monotonic) -> None:
+        self.source = source
+        self.is_live = True
+        self._clock = clock
+
+    def known_keys(self) -> frozenset[str]:
+        """The keys that have ever had a value."""
+        history = self.source()
+        keys = history.keys()
+        return frozenset(key for key in keys if np.isfinite(np.asarray(history.column(key))).any())
+
+    def read(self, key: str, seconds: float) -> tuple[FloatArray, FloatArray]:
+        """The samples of the last ``seconds``: (seconds before now, values with NaN where unknown)."""
+        times, values = _consistent(self.source(), key)
+        if times.size == 0:
+            return _NO_NUMBERS, _NO_NUMBERS
+        now = self._clock() if self.is_live else float(times[-1])
+        ages = times - now
+        kept = ages >= -seconds
+        return ages[kept], values[kept]
+
+
+def _consistent(history: RingBuffer, key: str) -> tuple[FloatArray, FloatArray]:
+    """Times and values of the same samples: another thread may append between the two reads."""
+    for _ in range(_TRIES):
+        written = history.written
+        times, values = np.asarray(history.times()), np.asarray(history.column(key))
+        if history.written == written and times.size == values.size:
+            return times, values
+    return _NO_NUMBERS, _NO_NUMBERS
+
+
+def cpu_load(values: Mapping[str, float | None]) -> dict[int, float | None]:
+    """``cpu.N`` of a sample as CPU number -> percent."""
+    return {int(key[4:]): value for key, value in values.items() if key.startswith("cpu.") and key[4:].isdigit()}

@@ -1,0 +1,15 @@
+"""Small things that the pages of this folder share."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QAbstractScrollArea
+
+_FLAT = "{0} {{ border: 1px solid transparent; border-radius: 6px; }} {0}:focus {{ border-color: palette(highlight); }}"
+
+
+def make_flat(view: QAbstractScrollArea) -> None:
+    """A text inside a card needs no second frame; the focus ring stays.
+
+    This one rule is set on the widget: it belongs to the inside of cards only, and the palette carries the colour.
+    """
+    view.setStyleSheet(_FLAT.format("QAbstractScrollArea"))

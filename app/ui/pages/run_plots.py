@@ -1,0 +1,124 @@
+"""The row of curves of the run page: VRAM, decode, prompt, RAM, CPU cores."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from app.hardware.types import CpuCore, HardwareSnapshot
+from app.planner.types import Plan
+from app.ui.pages.run_series import decode_series, prompt_series, ram_series, vram_capacity, vram_series
+from app.ui.plots.core_strip import CoreStrip
+from app.ui.plots.data import SeriesReader
+from app.ui.plots.live_plot import REDRAW_MS, LivePlot
+from app.ui.plots.scale import PlotUnit
+from app.ui.theme.fonts import scaled, tabular
+from app.ui.theme.manager import ThemeManager
+from app.ui.widgets.frames import CardFrame
+from app.ui.widgets.labels import SectionTitle
+from app.words import say
+
+
+class CorePanel(QWidget):
+    """The core strip with its title and the server's own CPU share; drawn on a clock like the plots."""
+
+    def __init__(self, theme: ThemeManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.strip = CoreStrip(theme)
+        self._value = QLabel("—")
+        self._value.setFont(tabular(scaled(self.font(), 1.15, bold=True)))
+        self._note = QLabel(say("run.cores_note"))
+        self._note.setProperty("look", "dim")
+        self._note.setFont(tabular(scaled(self.font(), 0.88)))
+        self._newest: tuple[Mapping[int, float | None], float | None] = ({}, None)
+        head = QHBoxLayout()
+        head.addWidget(SectionTitle(say("plot.cores")))
+        head.addStretch(1)
+        head.addWidget(self._value)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(head)
+        layout.addWidget(self._note)
+        layout.addWidget(self.strip, 1)
+        self._timer = QTimer(self)
+        self._timer.setInterval(REDRAW_MS)
+        self._timer.timeout.connect(self.redraw)
+
+    def take(self, load: Mapping[int, float | None], server: float | None) -> None:
+        """Keep the newest sample; it is drawn at the next redraw."""
+        self._newest = (load, server)
+
+    @Slot()
+    def redraw(self) -> None:
+        """Draw the newest sample."""
+        load, server = self._newest
+        self.strip.set_load(load)
+        text = "—" if server is None else f"{server:.0f} %"
+        if text != self._value.text():
+            self._value.setText(text)
+            self._value.setToolTip(say("run.server_cpu", percent=text))
+
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.redraw()
+        self._timer.start()
+
+    @override
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+
+class RunPlots(QWidget):
+    """Five still panels in one row; nothing in here changes its size while a server runs."""
+
+    def __init__(self, reader: SeriesReader, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        theme = ThemeManager.of_app()
+        self.vram = LivePlot(say("run.plot_vram"), PlotUnit.BYTES, reader, theme)
+        self.decode = LivePlot(say("run.plot_decode"), PlotUnit.SPEED, reader, theme)
+        self.prompt = LivePlot(say("run.plot_prompt"), PlotUnit.SPEED, reader, theme)
+        self.ram = LivePlot(say("run.plot_ram"), PlotUnit.BYTES, reader, theme)
+        self.cores = CorePanel(theme)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(10)
+        for panel, stretch in ((self.vram, 6), (self.decode, 5), (self.prompt, 5), (self.ram, 7), (self.cores, 5)):
+            card = CardFrame(margin=10, spacing=0)
+            card.body.addWidget(panel)
+            layout.addWidget(card, stretch)
+
+    @property
+    def plots(self) -> tuple[LivePlot, ...]:
+        """Those with curves."""
+        return (self.vram, self.decode, self.prompt, self.ram)
+
+    def set_plan(self, plan: Plan | None, hardware: HardwareSnapshot | None, keys: Collection[str]) -> None:
+        """Choose curves and dashed lines for a plan; ``keys``: what is sampled now."""
+        self.vram.set_series(vram_series(plan, hardware, keys), vram_capacity(plan))
+        self.vram.set_empty_text(say("run.no_gpu" if plan is not None and not plan.devices.gpus else "plot.no_data"))
+        self.decode.set_series(decode_series(plan))
+        self.prompt.set_series(prompt_series(plan))
+        total = hardware.memory.total_bytes if hardware is not None else None
+        self.ram.set_series(ram_series(plan), None if total is None else float(total))
+
+    def set_cores(self, cores: Sequence[CpuCore], marked: Collection[int]) -> None:
+        """The machine's cores, and those that the server runs on."""
+        self.cores.strip.set_cores(cores)
+        self.cores.strip.set_marked(marked)
+
+    def set_span(self, seconds: float) -> None:
+        """Show the last ``seconds`` in every plot."""
+        for plot in self.plots:
+            plot.set_span(seconds)
+
+    def set_live(self, is_live: bool) -> None:
+        """While a server runs the plots move; afterwards the last picture stays."""
+        for plot in self.plots:
+            plot.set_live(is_live)

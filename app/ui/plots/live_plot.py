@@ -1,0 +1,249 @@
+"""A live chart with its title, its newest values in words, and the same numbers as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QHideEvent, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from app.ui.plots.chart import Chart
+from app.ui.plots.data import FloatArray, Newest, Series, SeriesReader, highest, newest
+from app.ui.plots.legend import Legend, LegendEntry
+from app.ui.plots.numbers import NumbersDialog
+from app.ui.plots.numbers_button import NumbersButton
+from app.ui.plots.scale import PlotUnit, capacity_maximum, stepped_maximum, value_text, x_ticks, y_ticks
+from app.ui.theme.fonts import scaled, tabular
+from app.ui.theme.manager import ThemeManager
+from app.words import say
+
+REDRAW_MS = 250
+"""Drawing has its own clock: samples come from another thread at their own pace, the newest is drawn."""
+
+DEFAULT_SPAN_S = 120.0
+
+
+class LivePlot(QWidget):
+    """Draws the last minutes of a few series.
+
+    It redraws four times a second while it is visible and live, and not at all otherwise. It owns no numbers: the
+    reader is asked at each redraw. ``capacity`` fixes the range (VRAM, RAM); without it the range moves in steps.
+    """
+
+    def __init__(
+        self, title: str, unit: PlotUnit, reader: SeriesReader, theme: ThemeManager, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._title_text = title
+        self._unit = unit
+        self._reader = reader
+        self._theme = theme
+        self._series: tuple[Series, ...] = ()
+        self._capacity: float | None = None
+        self._maximum: float | None = None
+        self._span_s = DEFAULT_SPAN_S
+        self._is_live = True
+        self._dialog: NumbersDialog | None = None
+        self._build()
+        self._timer = QTimer(self)
+        self._timer.setInterval(REDRAW_MS)
+        self._timer.timeout.connect(self.redraw)
+        theme.theme_changed.connect(self._on_theme_changed)
+        self.set_span(DEFAULT_SPAN_S)
+        self._on_theme_changed()
+
+    def _build(self) -> None:
+        self._title = QLabel(self._title_text)
+        self._title.setFont(scaled(self.font(), 1.0, bold=True))
+        self._value = QLabel("—")
+        self._value.setFont(tabular(scaled(self.font(), 1.15, bold=True)))
+        self._value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._button = NumbersButton(self._theme, say("plot.numbers_of", title=self._title_text))
+        self._button.clicked.connect(self.show_numbers)
+        self._legend = Legend(self._theme)
+        self._chart = Chart(self)
+        self._empty = QLabel(say("plot.no_data"), self._chart)
+        self._empty.setProperty("look", "dim")
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setWordWrap(True)
+        self._empty.setAutoFillBackground(True)
+        self._empty.setBackgroundRole(QPalette.ColorRole.Base)
+        head = QHBoxLayout()
+        head.setSpacing(6)
+        head.addWidget(self._title)
+        head.addStretch(1)
+        head.addWidget(self._value)
+        head.addWidget(self._button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(head)
+        layout.addWidget(self._legend)
+        layout.addWidget(self._chart, 1)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName(self._title_text)
+
+    @property
+    def chart(self) -> Chart:
+        """The drawing surface."""
+        return self._chart
+
+    @property
+    def maximum(self) -> float:
+        """The upper end of the y axis."""
+        return self._maximum or 0.0
+
+    @property
+    def is_redrawing(self) -> bool:
+        """Is the redraw clock running?"""
+        return self._timer.isActive()
+
+    @property
+    def words(self) -> str:
+        """What the plot says now, as one line of text (also its accessible description)."""
+        return self._legend.words
+
+    def set_series(self, series: Sequence[Series], capacity: float | None = None) -> None:
+        """Choose the curves; ``capacity`` is the size of what is measured, for a range that never moves."""
+        self._series = tuple(series)
+        self._capacity = capacity
+        self._maximum = None
+        self._chart.set_curves(len(self._series))
+        for i, one in enumerate(self._series):
+            self._chart.set_line(i, one.predicted)
+        self._on_theme_changed()
+        self.redraw()
+
+    def set_empty_text(self, text: str) -> None:
+        """What stands in the chart while there is nothing to draw."""
+        self._empty.setText(text)
+        self._place_empty()
+
+    def set_span(self, seconds: float) -> None:
+        """Show the last ``seconds``."""
+        self._span_s = seconds
+        self._chart.set_x(seconds, x_ticks(seconds))
+        self.redraw()
+
+    def set_live(self, is_live: bool) -> None:
+        """A finished run stands still: draw once more and stop the clock."""
+        self._is_live = is_live
+        self._update_timer()
+        self.redraw()
+
+    @Slot()
+    def redraw(self) -> None:
+        """Ask the reader for the newest numbers and draw them."""
+        read = [self._reader(one.key, self._span_s) for one in self._series]
+        for i, (ages, values) in enumerate(read):
+            self._chart.set_curve(i, ages, values)
+        self._fit_range([values for _, values in read])
+        self._show_values([newest(ages, values) for ages, values in read])
+        self._empty.setVisible(not any(values.size for _, values in read))
+
+    def numbers(self) -> tuple[tuple[Series, FloatArray, FloatArray], ...]:
+        """The same numbers that are drawn: (series, seconds before now, values)."""
+        return tuple((one, *self._reader(one.key, self._span_s)) for one in self._series)
+
+    @Slot()
+    def show_numbers(self) -> None:
+        """Open the table of the numbers (not modal; a second call brings it to the front with new numbers)."""
+        if self._dialog is None:
+            self._dialog = NumbersDialog(self._title_text, self._unit, self.numbers, self)
+        self._dialog.refresh()
+        self._dialog.show()
+        self._dialog.raise_()
+        self._dialog.activateWindow()
+
+    def _fit_range(self, columns: Sequence[FloatArray]) -> None:
+        peaks = [highest(values) for values in columns]
+        peaks += [one.predicted for one in self._series if one.predicted is not None]
+        peak = max(peaks, default=0.0)
+        if self._capacity is not None:
+            wanted = capacity_maximum(max(peak, self._capacity))
+        else:
+            wanted = stepped_maximum(peak, self._unit, self._maximum)
+        if wanted != self._maximum:
+            self._maximum = wanted
+            self._chart.set_y(wanted, y_ticks(wanted, self._unit))
+
+    def _show_values(self, values: Sequence[Newest]) -> None:
+        """The first curve's value stands large; the legend tells the other ones, and every one to screen readers."""
+        entries = [
+            self._entry(one, value, is_main=i == 0)
+            for i, (one, value) in enumerate(zip(self._series, values, strict=True))
+        ]
+        self._legend.set_entries(entries)
+        main = entries[0].value if entries else "—"
+        if main != self._value.text():
+            self._value.setText(main)
+        if self.accessibleDescription() != self._legend.words:
+            self.setAccessibleDescription(self._legend.words)
+
+    def _entry(self, series: Series, newest: Newest, *, is_main: bool) -> LegendEntry:
+        """A level (bytes, percent) that is not read any more is unknown; a speed stays true of its moment."""
+        is_shown = newest.is_current or self._unit is PlotUnit.SPEED
+        value = newest.value if is_shown else None
+        label = series.label
+        if value is not None and not newest.is_current:
+            label = say("plot.last", ago=f"{newest.age_s:.0f}")
+        return LegendEntry(
+            series.color_index,
+            label,
+            value_text(value, self._unit),
+            series.note,
+            self._predicted_text(series),
+            is_main,
+        )
+
+    def _predicted_text(self, series: Series) -> str | None:
+        if series.predicted is None:
+            return None
+        return f"{series.predicted_name or say('plot.plan')} {value_text(series.predicted, self._unit)}"
+
+    def _update_timer(self) -> None:
+        if self._is_live and self.isVisible():
+            self._timer.start()
+        else:
+            self._timer.stop()
+
+    @Slot()
+    def _on_theme_changed(self) -> None:
+        tokens = self._theme.tokens
+        colors = [tokens.series[one.color_index % len(tokens.series)] for one in self._series]
+        self._chart.set_colors(tokens, colors, tabular(scaled(self.font(), 0.85)))
+
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.redraw()
+        self._update_timer()
+
+    @override
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_empty()
+
+    def _place_empty(self) -> None:
+        area = self._chart.plot_area()
+        size = self._empty.sizeHint().boundedTo(area.size()).grownBy(QMargins(6, 2, 6, 2))
+        self._empty.setGeometry(
+            QRect(QPoint(0, 0), size).translated(area.center() - QRect(QPoint(0, 0), size).center())
+        )
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        metrics = self.fontMetrics()
+        return QSize(metrics.horizontalAdvance("0") * 20, metrics.height() * 7)
+
+    @override
+    def sizeHint(self) -> QSize:
+        metrics = self.fontMetrics()
+        return QSize(metrics.horizontalAdvance("0") * 30, metrics.height() * 9)
