@@ -42,7 +42,13 @@ _CONTROL_CHARACTERS = 24
 class SettingsPage(QWidget):
     """Two columns of cards; controls show the session's settings and pass changes to it."""
 
-    def __init__(self, session: AppSession, parent: QWidget | None = None, *, can_build: bool | None = None) -> None:
+    def __init__(
+        self,
+        session: AppSession,
+        parent: QWidget | None = None,
+        *,
+        build_problem: Callable[[], Problem | None] = build_tools_problem,
+    ) -> None:
         super().__init__(parent)
         self._session = session
         self.language = Combo()
