@@ -10,40 +10,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QElapsedTimer, QObject, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from app.common.paths import AppPaths, app_paths
 from app.common.problem import Problem, ProblemError, Severity
-from app.engine.apikey import new_api_key
 from app.hardware.snapshot_file import load_snapshot, save_snapshot
 from app.hardware.types import HardwareSnapshot
 from app.model.demo import ensure_demo_model
 from app.model.reader import read_model
 from app.model.types import ModelInfo
 from app.monitor.ring import RingBuffer
-from app.planner.cards import cards_by_device, tied_output_card
-from app.planner.devices import DeviceWishes
-from app.planner.kv import kv_bytes_by_block
-from app.planner.memory import estimate
-from app.planner.moves import move
-from app.planner.placement import expert_layers_in_ram, with_experts_in_ram
-from app.planner.plan import PlanInputs, kv_settings, make_plan, run_settings_of
-from app.planner.presets import wishes_for_preset
-from app.planner.types import Card, MoveResult, Placement, Plan, Refusal, Wishes
-from app.session.board_state import SLIDER_MERGE_ID, BoardState, ChangeBoard
+from app.planner.types import Card, Plan
+from app.session.board_controller import BoardController
 from app.session.engine_controller import EngineController
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.session.run_controller import RunController
-from app.session.state import ChatState, EngineState, RunState
+from app.session.state import ChatState, EnginePhase, EngineState, RunState
 from app.settings import Settings, changed, load, save_settings
-from app.words import say
 from app.work.engines import capabilities_of
 from app.work.exporting import command_text, export_script
-from app.work.planning import DEFAULT_PORT, plan_inputs
-
-_SLIDER_GESTURE_MS = 1500
 
 
 class AppSession(QObject):
@@ -71,23 +58,18 @@ class AppSession(QObject):
         self.settings: Settings = loaded.settings
         self._stored_settings = loaded.settings
         self._start_problem = loaded.problem
-        self.undo_stack = QUndoStack(self)
-        self.model: ModelInfo | None = None
-        self.plan: Plan | None = None
-        self._board = BoardState(Wishes(reserve_mib=self.settings.reserve_mib))
-        self._device_wishes = DeviceWishes(rpc_servers=self.settings.rpc_servers)
-        self._api_key = new_api_key()
-        self._columns: dict[str, tuple[Card, ...]] = {}
         self._load_id = 0
-        self._slider_gesture = 0
-        self._slider_clock = QElapsedTimer()
+        self._board = BoardController(self)
+        self.undo_stack: QUndoStack = self._board.undo_stack
         self._jobs = JobRunner(self)
         self._engine = EngineController(self._jobs, self.paths, self)
-        self._engine.rpc_servers = self.settings.rpc_servers
+        self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
         self._connect()
 
     def _connect(self) -> None:
+        self._board.changed.connect(self._on_plan_changed)
+        self._board.message_raised.connect(self.message_raised)
         self._engine.changed.connect(self._on_engine_changed)
         self._engine.hardware_changed.connect(self._on_hardware_changed)
         self._engine.failed.connect(self.message_raised)
@@ -98,6 +80,16 @@ class AppSession(QObject):
         self._run.failed.connect(self.message_raised)
 
     # ---- state ----------------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> ModelInfo | None:
+        """The open file's header."""
+        return self._board.model
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan on the board; None without a model or before the machine has been looked at."""
+        return self._board.plan
 
     @property
     def hardware(self) -> HardwareSnapshot | None:
@@ -120,30 +112,19 @@ class AppSession(QObject):
         return self._run.chat
 
     @property
-    def wishes(self) -> Wishes:
-        """What the user asked for, as it stands."""
-        return self.plan.wishes if self.plan is not None else self._board.wishes
-
-    @property
     def expert_layers_total(self) -> int:
         """How many blocks have routed experts; 0 for a dense model."""
-        return len(self.model.expert_blocks) if self.model else 0
+        return self._board.expert_layers_total
 
     @property
     def expert_layers_in_ram(self) -> int:
         """How many blocks have routed experts in RAM, whole or in part."""
-        if self.model is None or self.plan is None:
-            return 0
-        return len(expert_layers_in_ram(self.model, self.plan.placement))
+        return self._board.expert_layers_in_ram
 
     @property
     def is_idle(self) -> bool:
         """No background job is running (a build counts)."""
         return self._jobs.is_idle
-
-    def cards(self, device: str) -> tuple[Card, ...]:
-        """Top-level cards of a column."""
-        return self._columns.get(device, ())
 
     def history(self) -> RingBuffer:
         """All samples of this run."""
@@ -173,7 +154,7 @@ class AppSession(QObject):
     def use_rpc_servers(self, servers: tuple[str, ...]) -> None:
         """Machines (or a stand-in on this one) that lend their memory; before ``start``."""
         self._engine.rpc_servers = servers
-        self._device_wishes = replace(self._device_wishes, rpc_servers=servers)
+        self._board.device_wishes = replace(self._board.device_wishes, rpc_servers=servers)
 
     def close(self) -> None:
         """Stop the server and join every thread."""
@@ -208,140 +189,45 @@ class AppSession(QObject):
         self._jobs.run(read, on_done)
 
     def _show_model(self, model: ModelInfo) -> None:
-        self.model = model
-        self.undo_stack.clear()
-        wishes = Wishes(reserve_mib=self.settings.reserve_mib)
-        self._board = BoardState(wishes, None, self._board.gpu)
+        self._board.use_model(model, self.settings.reserve_mib)
         if model.path != str(self.paths.demo_model):
             self.change_settings(last_model=model.path)
-        self.plan = None
-        self._replan()
         self.model_changed.emit()
-        self.plan_changed.emit()
+        self._on_plan_changed()
 
     # ---- the board --------------------------------------------------------------------------------------------------
 
+    def cards(self, device: str) -> tuple[Card, ...]:
+        """Top-level cards of a column."""
+        return self._board.cards(device)
+
     def move_cards(self, ids: tuple[str, ...], device: str) -> None:
         """Move cards to a column; a refusal or a note about what moved along is raised as a message."""
-        result = self._try_move(ids, device)
-        if result is None:
-            return
-        if isinstance(result, Refusal):
-            self.message_raised.emit(result.problem)
-            return
-        if self.plan is None or result.placement == self.plan.placement:
-            return
-        self._push(replace(self._board, placement=result.placement), say("undo.move", device=device))
-        if result.note is not None:
-            self.message_raised.emit(result.note)
+        self._board.move_cards(ids, device)
 
     def can_move(self, ids: tuple[str, ...], device: str) -> Problem | None:
         """Why a drop would be refused; None when it is fine."""
-        result = self._try_move(ids, device)
-        return result.problem if isinstance(result, Refusal) else None
+        return self._board.can_move(ids, device)
 
     def move_cost(self, ids: tuple[str, ...], device: str) -> int | None:
         """Bytes by which the target would be over-full after the move; negative = that much is left; None = unknown."""
-        result = self._try_move(ids, device)
-        if self.model is None or self.plan is None or not isinstance(result, MoveResult):
-            return None
-        after = estimate(self.model, result.placement, self.plan.devices, run_settings_of(self.model, self.plan))
-        left = after.get(device).left_bytes
-        return None if left is None else -left
-
-    def _try_move(self, ids: tuple[str, ...], device: str) -> MoveResult | Refusal | None:
-        if self.model is None or self.plan is None:
-            return None
-        return move(self.model, self.plan.devices, self.plan.placement, ids, device)
+        return self._board.move_cost(ids, device)
 
     def set_expert_layers_in_ram(self, n: int) -> None:
         """The slider: the last ``n`` expert layers in RAM, whole layers only. One drag is one step of undo."""
-        if self.model is None or self.plan is None or not self.plan.devices.gpus:
-            return
-        blocks = self.model.expert_blocks
-        n = max(0, min(n, len(blocks)))
-        in_ram = frozenset(blocks[len(blocks) - n :])
-        placement = with_experts_in_ram(self.model, self.plan.placement, self.plan.devices, in_ram)
-        if placement == self.plan.placement:
-            return
-        if not self._slider_clock.isValid() or self._slider_clock.elapsed() > _SLIDER_GESTURE_MS:
-            self._slider_gesture += 1
-        self._slider_clock.start()
-        merge_id = SLIDER_MERGE_ID + self._slider_gesture
-        self._push(replace(self._board, placement=placement), say("undo.slider", n=n), merge_id)
+        self._board.set_expert_layers_in_ram(n)
 
     def set_wishes(self, **changes: Any) -> None:
-        """Change wishes; a plan that nobody edited is made anew for them, an edited one keeps its placement."""
-        wishes = replace(self._board.wishes, **changes)
-        if wishes != self._board.wishes:
-            placement = None if "n_gpu_layers" in changes else self._board.placement
-            self._push(replace(self._board, wishes=wishes, placement=placement), say("undo.wishes"))
+        """Change fields of ``Wishes``; a plan that nobody edited is made anew, an edited one keeps its placement."""
+        self._board.set_wishes(**changes)
 
     def apply_preset(self, name: str) -> None:
-        """Start again from a preset."""
-        wishes = wishes_for_preset(self._board.wishes, name)
-        self._push(BoardState(wishes, None, self._board.gpu), say("undo.preset"))
+        """Start again from a preset (``planner.presets.PRESETS``)."""
+        self._board.apply_preset(name)
 
     def set_device_enabled(self, name: str, on: bool) -> None:
-        """Switch a GPU's column on or off. One GPU is active at a time, so switching one on switches the others off."""
-        self._push(BoardState(self._board.wishes, None, name if on else ""), say("undo.device", device=name))
-
-    def _push(self, after: BoardState, text: str, merge_id: int = -1) -> None:
-        self.undo_stack.push(ChangeBoard(self._board, after, text, self._apply_board, merge_id))
-
-    def _apply_board(self, board: BoardState) -> None:
-        self._board = board
-        self._replan()
-        self.plan_changed.emit()
-
-    # ---- planning ---------------------------------------------------------------------------------------------------
-
-    def _replan(self) -> None:
-        """Make the plan for the present model, machine and board. A few milliseconds, so it runs here and now."""
-        inputs = self._inputs()
-        if inputs is None:
-            self.plan, self._columns = None, {}
-            return
-        placement = self._fitting_placement(inputs)
-        try:
-            self.plan = make_plan(inputs, placement, is_edited=placement is not None)
-        except ProblemError as error:
-            self.message_raised.emit(error.problem)
-            return
-        self._columns = self._make_columns(inputs.model, self.plan)
-        self._run.shown_plan_changed(self.plan)
-
-    def _fitting_placement(self, inputs: PlanInputs) -> Placement | None:
-        """The board's placement, unless its devices are not there any more (a card was switched off or unplugged)."""
-        placement = self._board.placement
-        if placement is None:
-            return None
-        names = {d.name for d in inputs.devices.all}
-        used = {name for name, n in placement.runs if n} | set(placement.overrides.values())
-        return placement if used <= names else None
-
-    def _inputs(self) -> PlanInputs | None:
-        if self.model is None or self.hardware is None:
-            return None
-        return plan_inputs(
-            self.model,
-            self.hardware,
-            self._board.wishes,
-            replace(self._device_wishes, gpu=self._board.gpu),
-            capabilities_of(self._engine.handle),
-            port=DEFAULT_PORT,
-            api_key=self._api_key,
-        )
-
-    @staticmethod
-    def _make_columns(model: ModelInfo, plan: Plan) -> dict[str, tuple[Card, ...]]:
-        kv = kv_bytes_by_block(model, kv_settings(model, plan.wishes))
-        columns = cards_by_device(model, plan.placement, [d.name for d in plan.devices.all], kv)
-        home = plan.placement.home_of_unit(model.block_count)
-        tied = tied_output_card(model, home)
-        if tied is not None:
-            columns[home] = (*columns[home], tied)
-        return columns
+        """Switch a GPU's column on or off; one is on at a time."""
+        self._board.set_device_enabled(name, on)
 
     # ---- run --------------------------------------------------------------------------------------------------------
 
@@ -352,7 +238,7 @@ class AppSession(QObject):
         if self._engine.handle is None:
             self.message_raised.emit(Problem("engine_missing", Severity.WARNING, {}))
             return
-        self._run.launch(self.plan, self._engine.handle.binary, self.hardware, self._api_key)
+        self._run.launch(self.plan, self._engine.handle.binary, self.hardware, self._board.api_key)
 
     def stop(self) -> None:
         """Stop the server; legal at any time."""
@@ -432,14 +318,16 @@ class AppSession(QObject):
         except ProblemError as error:
             self.message_raised.emit(error.problem)
 
+    def _on_plan_changed(self) -> None:
+        if self.plan is not None:
+            self._run.shown_plan_changed(self.plan)
+        self.plan_changed.emit()
+
     def _on_engine_changed(self) -> None:
-        if self.model is not None:
-            self._replan()
-            self.plan_changed.emit()
+        if self.engine.phase is not EnginePhase.BUILDING:  # its progress changes nothing for the plan
+            self._board.use_machine(self.hardware, capabilities_of(self._engine.handle))
         self.engine_changed.emit()
 
     def _on_hardware_changed(self) -> None:
         self.hardware_changed.emit()
-        if self.model is not None:
-            self._replan()
-            self.plan_changed.emit()
+        self._board.use_machine(self.hardware, capabilities_of(self._engine.handle))

@@ -28,6 +28,8 @@ _HISTORY = 2400
 """20 minutes at 2 Hz."""
 _LOG_LINES = 5000
 _LOG_FLUSH_MS = 100
+_IDLE_LINE = "update_slots: all slots are idle"
+"""The engine says so after every look at /slots: twice a second once we watch it."""
 
 
 class RunController(QObject):
@@ -195,6 +197,8 @@ class RunController(QObject):
         self.sample_added.emit(sample)
 
     def _add_log(self, line: str) -> None:
+        if line.endswith(_IDLE_LINE) and self._log and self._log[-1].endswith(_IDLE_LINE):
+            return
         self._log.append(line)
         self._new_lines.append(line)
         if not self._log_timer.isActive():

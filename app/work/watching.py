@@ -24,16 +24,6 @@ from app.planner.types import RAM
 PERIOD_S = 0.5
 
 
-def _renamed(sampler: Sampler, names: dict[str, str]) -> CallableSampler:
-    """A sampler whose keys are ours; keys that are not listed are left out."""
-
-    def read() -> Values:
-        values = sampler.sample()
-        return {ours: values.get(theirs) for theirs, ours in names.items()}
-
-    return CallableSampler(sampler.name, read, sampler.close)
-
-
 def _slots(url: str, api_key: str | None) -> CallableSampler:
     client = ServerClient(url, api_key)
     rate = SlotRate()
@@ -72,15 +62,13 @@ def samplers_for(
     """Everything that can be watched of this server on this machine. ``url`` None: it does not answer yet."""
     watched: list[Sampler] = [
         CpuSampler(),
-        _renamed(RamSampler(), {"ram.used_bytes": "ram.used", "ram.available_bytes": "ram.available"}),
-        _renamed(ProcessSampler(pid), {"process.rss_bytes": "server.rss", "process.cpu_percent": "server.cpu"}),
+        RamSampler(),
+        ProcessSampler(pid),
         _allocated(buffers),
     ]
     cards = {g.uuid: g.engine_name or g.name for g in snapshot.gpus if g.uuid is not None}
     if cards:
-        names = {f"gpu.{uuid}.used_bytes": f"gpu.{name}.used" for uuid, name in cards.items()}
-        names |= {f"gpu.{uuid}.util_percent": f"gpu.{name}.util" for uuid, name in cards.items()}
-        watched.append(_renamed(NvmlSampler(tuple(cards)), names))
+        watched.append(NvmlSampler(tuple(cards), cards))
     if url is not None:
         watched.append(_slots(url, api_key))
     return tuple(watched)

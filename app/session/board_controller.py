@@ -1,0 +1,212 @@
+"""The plan on the board: model, wishes, placement, undo. Every change is a pure function of the one before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QElapsedTimer, QObject, Signal
+from PySide6.QtGui import QUndoStack
+
+from app.common.capabilities import Capabilities
+from app.common.problem import Problem, ProblemError
+from app.engine.apikey import new_api_key
+from app.hardware.types import HardwareSnapshot
+from app.model.types import ModelInfo
+from app.planner.cards import cards_by_device, tied_output_card
+from app.planner.devices import DeviceWishes
+from app.planner.kv import kv_bytes_by_block
+from app.planner.memory import estimate
+from app.planner.moves import move
+from app.planner.placement import expert_layers_in_ram, with_experts_in_ram
+from app.planner.plan import PlanInputs, kv_settings, make_plan, run_settings_of
+from app.planner.presets import wishes_for_preset
+from app.planner.types import Card, MoveResult, Placement, Plan, Refusal, Wishes
+from app.session.board_state import SLIDER_MERGE_ID, BoardState, ChangeBoard
+from app.words import say
+from app.work.planning import DEFAULT_PORT, plan_inputs
+
+_SLIDER_GESTURE_MS = 1500
+
+
+class BoardController(QObject):
+    """Owns the undo stack and the plan.
+
+    Signals: ``changed`` the plan was made anew; ``message_raised(Problem)`` a refusal or a note. The plan's API key and
+    port stay the same as long as the window is open.
+    """
+
+    changed = Signal()
+    message_raised = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.undo_stack = QUndoStack(self)
+        self.model: ModelInfo | None = None
+        self.plan: Plan | None = None
+        self.device_wishes = DeviceWishes()
+        self.api_key = new_api_key()
+        self._hardware: HardwareSnapshot | None = None
+        self._capabilities: Capabilities | None = None
+        self._board = BoardState()
+        self._columns: dict[str, tuple[Card, ...]] = {}
+        self._slider_gesture = 0
+        self._slider_clock = QElapsedTimer()
+
+    # ---- what is shown ----------------------------------------------------------------------------------------------
+
+    @property
+    def expert_layers_total(self) -> int:
+        """How many blocks have routed experts; 0 for a dense model."""
+        return len(self.model.expert_blocks) if self.model else 0
+
+    @property
+    def expert_layers_in_ram(self) -> int:
+        """How many blocks have routed experts in RAM, whole or in part."""
+        if self.model is None or self.plan is None:
+            return 0
+        return len(expert_layers_in_ram(self.model, self.plan.placement))
+
+    def cards(self, device: str) -> tuple[Card, ...]:
+        """Top-level cards of a column."""
+        return self._columns.get(device, ())
+
+    # ---- what it follows from ---------------------------------------------------------------------------------------
+
+    def use_model(self, model: ModelInfo, reserve_mib: int | None) -> None:
+        """Another file: fresh wishes, a fresh plan, nothing to undo. ``changed`` is left to the caller."""
+        self.model = model
+        self.undo_stack.clear()
+        self._board = BoardState(Wishes(reserve_mib=reserve_mib), None, self._board.gpu)
+        self.replan()
+
+    def use_machine(self, hardware: HardwareSnapshot | None, capabilities: Capabilities) -> None:
+        """Another look at the machine or another engine: the same board, planned anew."""
+        self._hardware, self._capabilities = hardware, capabilities
+        if self.model is not None:
+            self.replan()
+            self.changed.emit()
+
+    # ---- wishes -----------------------------------------------------------------------------------------------------
+
+    def move_cards(self, ids: tuple[str, ...], device: str) -> None:
+        """Move cards to a column; a refusal or a note about what moved along is raised as a message."""
+        result = self._try_move(ids, device)
+        if result is None:
+            return
+        if isinstance(result, Refusal):
+            self.message_raised.emit(result.problem)
+            return
+        if self.plan is None or result.placement == self.plan.placement:
+            return
+        self._push(replace(self._board, placement=result.placement), say("undo.move", device=device))
+        if result.note is not None:
+            self.message_raised.emit(result.note)
+
+    def can_move(self, ids: tuple[str, ...], device: str) -> Problem | None:
+        """Why a drop would be refused; None when it is fine."""
+        result = self._try_move(ids, device)
+        return result.problem if isinstance(result, Refusal) else None
+
+    def move_cost(self, ids: tuple[str, ...], device: str) -> int | None:
+        """Bytes by which the target would be over-full after the move; negative = that much is left; None = unknown."""
+        result = self._try_move(ids, device)
+        if self.model is None or self.plan is None or not isinstance(result, MoveResult):
+            return None
+        after = estimate(self.model, result.placement, self.plan.devices, run_settings_of(self.model, self.plan))
+        left = after.get(device).left_bytes
+        return None if left is None else -left
+
+    def _try_move(self, ids: tuple[str, ...], device: str) -> MoveResult | Refusal | None:
+        if self.model is None or self.plan is None:
+            return None
+        return move(self.model, self.plan.devices, self.plan.placement, ids, device)
+
+    def set_expert_layers_in_ram(self, n: int) -> None:
+        """The slider: the last ``n`` expert layers in RAM, whole layers only. One drag is one step of undo."""
+        if self.model is None or self.plan is None or not self.plan.devices.gpus:
+            return
+        blocks = self.model.expert_blocks
+        n = max(0, min(n, len(blocks)))
+        in_ram = frozenset(blocks[len(blocks) - n :])
+        placement = with_experts_in_ram(self.model, self.plan.placement, self.plan.devices, in_ram)
+        if placement == self.plan.placement:
+            return
+        if not self._slider_clock.isValid() or self._slider_clock.elapsed() > _SLIDER_GESTURE_MS:
+            self._slider_gesture += 1
+        self._slider_clock.start()
+        merge_id = SLIDER_MERGE_ID + self._slider_gesture
+        self._push(replace(self._board, placement=placement), say("undo.slider", n=n), merge_id)
+
+    def set_wishes(self, **changes: Any) -> None:
+        """Change wishes; a plan that nobody edited is made anew for them, an edited one keeps its placement."""
+        wishes = replace(self._board.wishes, **changes)
+        if wishes != self._board.wishes:
+            placement = None if "n_gpu_layers" in changes else self._board.placement
+            self._push(replace(self._board, wishes=wishes, placement=placement), say("undo.wishes"))
+
+    def apply_preset(self, name: str) -> None:
+        """Start again from a preset."""
+        wishes = wishes_for_preset(self._board.wishes, name)
+        self._push(BoardState(wishes, None, self._board.gpu), say("undo.preset"))
+
+    def set_device_enabled(self, name: str, on: bool) -> None:
+        """Switch a GPU's column on or off. One GPU is active at a time, so switching one on switches the others off."""
+        self._push(BoardState(self._board.wishes, None, name if on else ""), say("undo.device", device=name))
+
+    def _push(self, after: BoardState, text: str, merge_id: int = -1) -> None:
+        if after != self._board:
+            self.undo_stack.push(ChangeBoard(self._board, after, text, self._apply_board, merge_id))
+
+    def _apply_board(self, board: BoardState) -> None:
+        self._board = board
+        self.replan()
+        self.changed.emit()
+
+    # ---- planning ---------------------------------------------------------------------------------------------------
+
+    def replan(self) -> None:
+        """Make the plan for the present model, machine and board. A few milliseconds, so it runs here and now."""
+        inputs = self._inputs()
+        if inputs is None:
+            self.plan, self._columns = None, {}
+            return
+        placement = self._fitting_placement(inputs)
+        try:
+            self.plan = make_plan(inputs, placement, is_edited=placement is not None)
+        except ProblemError as error:
+            self.message_raised.emit(error.problem)
+            return
+        self._columns = _columns(inputs.model, self.plan)
+
+    def _fitting_placement(self, inputs: PlanInputs) -> Placement | None:
+        """The board's placement, unless its devices are not there any more (a card was switched off or unplugged)."""
+        placement = self._board.placement
+        if placement is None:
+            return None
+        names = {d.name for d in inputs.devices.all}
+        used = {name for name, n in placement.runs if n} | set(placement.overrides.values())
+        return placement if used <= names else None
+
+    def _inputs(self) -> PlanInputs | None:
+        if self.model is None or self._hardware is None or self._capabilities is None:
+            return None
+        return plan_inputs(
+            self.model,
+            self._hardware,
+            self._board.wishes,
+            replace(self.device_wishes, gpu=self._board.gpu),
+            self._capabilities,
+            port=DEFAULT_PORT,
+            api_key=self.api_key,
+        )
+
+
+def _columns(model: ModelInfo, plan: Plan) -> dict[str, tuple[Card, ...]]:
+    kv = kv_bytes_by_block(model, kv_settings(model, plan.wishes))
+    columns = cards_by_device(model, plan.placement, [d.name for d in plan.devices.all], kv)
+    home = plan.placement.home_of_unit(model.block_count)
+    tied = tied_output_card(model, home)
+    if tied is not None:
+        columns[home] = (*columns[home], tied)
+    return columns
