@@ -152,8 +152,9 @@ ENTRIES: Entries = {
     # Columns and bars.
     "board.ram": ("RAM", "内存"),
     "board.head.size": ("{size:.0f} GiB", "{size:.0f} GiB"),
-    "board.head.bandwidth": ("{gbs:num} GB/s", "{gbs:num} GB/s"),
-    "board.head.pcie": ("PCIe {gbs:num} GB/s", "PCIe {gbs:num} GB/s"),
+    "board.head.channels": ("{n:count channel|channels}", "{n} 通道"),
+    "board.head.measured": ("{gbs:num} GB/s measured", "实测 {gbs:num} GB/s"),
+    "board.head.pcie": ("PCIe {gen}.0 ×{width}", "PCIe {gen}.0 ×{width}"),
     "board.part.others": ("other programs", "其他程序"),
     "board.part.dense": ("dense", "稠密部分"),
     "board.part.experts": ("experts", "专家"),
@@ -253,6 +254,10 @@ ENTRIES: Entries = {
     "plan.speed.why_gpu": (
         "The speed is unknown because the GPU's memory speed is.",
         "显存速度未知，因此无法估算速度。",
+    ),
+    "plan.speed.why_prompt": (
+        "Prompt speed is not estimated; the run page shows it as it happens.",
+        "预填充速度不作估算，运行时在“运行”页显示。",
     ),
     "plan.speed.measure": ("Measure the RAM now", "立即测量内存"),
     "plan.speed.measure.tip": ("Takes a few seconds.", "需要几秒钟。"),

@@ -81,7 +81,8 @@ class Board(QWidget):
         facts = ModelFacts.of(self._session.model)
         for device in plan.devices.all:
             estimate = next((e for e in plan.estimate.devices if e.device == device.name), None)
-            self._columns[device.name].refresh(device, estimate, self._session.cards(device.name), facts)
+            cards = self._session.cards(device.name)
+            self._columns[device.name].refresh(device, estimate, cards, facts, self._session.hardware)
         self._follow_moved_card(plan)
 
     def request_move(self, ids: tuple[str, ...], device: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
 
@@ -134,9 +134,7 @@ class Legend(QWidget):
         super().__init__(parent)
         self._font = tabular(scaled(self.font(), 0.88))
         self._items: tuple[tuple[Part, str], ...] = ()
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def set_budget(self, budget: Budget) -> None:
         """Show the numbers of a budget."""
@@ -145,11 +143,9 @@ class Legend(QWidget):
         )
         if items == self._items:
             return
-        lines_before = self.heightForWidth(self.width())
         self._items = items
         self.setAccessibleName("; ".join(text for _, text in items))
-        if self.heightForWidth(self.width()) != lines_before:
-            self.updateGeometry()
+        self._fit_height()
         self.update()
 
     @property
@@ -159,7 +155,7 @@ class Legend(QWidget):
 
     def _placed(self, width: int) -> list[tuple[Part, str, QRect]]:
         metrics = QFontMetrics(self._font)
-        swatch, line = metrics.ascent() - 2, metrics.height() + 1
+        swatch, line = metrics.ascent() - 3, self._line_height()
         placed: list[tuple[Part, str, QRect]] = []
         x = y = 0
         for part, text in self._items:
@@ -170,29 +166,34 @@ class Legend(QWidget):
             x += need + 12
         return placed
 
-    @override
-    def hasHeightForWidth(self) -> bool:
-        return True
+    def _fit_height(self) -> None:
+        """Exactly as high as the wrapped lines; a height-for-width policy would share spare room between siblings."""
+        placed = self._placed(self.width())
+        height = placed[-1][2].bottom() + 1 if placed else self._line_height()
+        if height != self.height():
+            self.setFixedHeight(height)
+
+    def _line_height(self) -> int:
+        return QFontMetrics(self._font).height() + 1
 
     @override
-    def heightForWidth(self, width: int) -> int:
-        placed = self._placed(width)
-        return placed[-1][2].bottom() + 1 if placed else QFontMetrics(self._font).height() + 1
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._fit_height()
 
     @override
     def sizeHint(self) -> QSize:
-        return QSize(200, self.heightForWidth(max(200, self.width())))
+        return QSize(200, self._line_height())
 
     @override
     def minimumSizeHint(self) -> QSize:
-        return QSize(80, QFontMetrics(self._font).height() + 1)
+        return QSize(80, self._line_height())
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setFont(self._font)
         tokens = ThemeManager.of_app().tokens
-        side = QFontMetrics(self._font).ascent() - 2
+        side = QFontMetrics(self._font).ascent() - 3
         for part, text, rect in self._placed(self.width()):
             box = QRectF(rect.left(), rect.center().y() - side / 2 + 1, side, side)
             self._paint_swatch(painter, part, box, tokens)

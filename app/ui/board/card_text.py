@@ -8,7 +8,6 @@ from app.common.units import size_text
 from app.model.types import ModelInfo, Role
 from app.planner.types import Card
 from app.words import say
-from app.words.catalogue import number_text
 
 _SHOWN_TYPES = 3
 
@@ -89,7 +88,7 @@ def side_note(card: Card, facts: ModelFacts) -> str:
     if card.role is not Role.ROUTED_EXPERT or not facts.expert_count or not facts.expert_used_count:
         return ""
     share = 100 * facts.expert_used_count / facts.expert_count
-    return say("card.note.share", share=number_text(round(share, 2)) if share != int(share) else str(int(share)))
+    return say("card.note.share", share=f"{share:.2f}".rstrip("0").rstrip("."))
 
 
 def spoken(card: Card, facts: ModelFacts, device: str, *, is_child: bool) -> str:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QItemSelection, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QItemSelection, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
+from app.hardware.types import HardwareSnapshot
 from app.planner.types import Card, Device, DeviceEstimate
 from app.ui.board.budget import make_budget
 from app.ui.board.budget_bar import BudgetBar, Legend
 from app.ui.board.card_model import CardModel, MoveRules
 from app.ui.board.card_text import ModelFacts
 from app.ui.board.card_view import CardView
+from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import ElidedLabel, SectionTitle, set_look
 from app.words import say
+
+_MARKS = {"ok": "check", "error": "error"}
 
 
 def device_title(device: Device) -> str:
@@ -24,21 +28,37 @@ def device_title(device: Device) -> str:
     return say("board.ram") if device.is_ram else (device.description or device.name)
 
 
-def device_facts(device: Device) -> str:
-    """The dim line beside the name: engine name, size, speeds; only what is known."""
-    pieces: list[str] = []
-    if device.is_ram:
-        if device.description:
-            pieces.append(device.description)
-    elif device.description:
-        pieces.append(device.name)
+def device_facts(device: Device, hardware: HardwareSnapshot | None = None) -> str:
+    """The dim line beside the name: engine name, size, what the memory or the link is; only what is known."""
+    pieces = [] if device.is_ram or not device.description else [device.name]
     if device.total_bytes is not None:
         pieces.append(say("board.head.size", size=device.total_bytes / 1024**3))
-    if device.bandwidth_gbs is not None:
-        pieces.append(say("board.head.bandwidth", gbs=device.bandwidth_gbs))
-    if device.pcie_gbs is not None:
-        pieces.append(say("board.head.pcie", gbs=device.pcie_gbs))
+    if device.is_ram:
+        pieces.extend(_ram_facts(hardware))
+    else:
+        pieces.extend(_gpu_facts(device, hardware))
     return " · ".join(pieces)
+
+
+def _ram_facts(hardware: HardwareSnapshot | None) -> list[str]:
+    if hardware is None:
+        return []
+    memory = hardware.memory
+    pieces: list[str] = []
+    if memory.kind is not None:
+        pieces.append(memory.kind if memory.speed_mts is None else f"{memory.kind}-{memory.speed_mts}")
+    if memory.channels is not None:
+        pieces.append(say("board.head.channels", n=memory.channels))
+    if memory.measured_gbs is not None:
+        pieces.append(say("board.head.measured", gbs=round(memory.measured_gbs)))
+    return pieces
+
+
+def _gpu_facts(device: Device, hardware: HardwareSnapshot | None) -> list[str]:
+    gpu = next((g for g in hardware.gpus if g.engine_name == device.name), None) if hardware is not None else None
+    if gpu is None or gpu.pcie_gen_max is None or gpu.pcie_width_max is None:
+        return []
+    return [say("board.head.pcie", gen=gpu.pcie_gen_max, width=gpu.pcie_width_max)]
 
 
 class BoardColumn(CardFrame):
@@ -68,6 +88,7 @@ class BoardColumn(CardFrame):
         self.bar = BudgetBar()
         self.legend = Legend()
         self._line = QLabel()
+        self._mark = QLabel()
         self._line.setWordWrap(True)
         self.model = CardModel(device.name, rules, self)
         self.view = CardView(self.model)
@@ -80,14 +101,21 @@ class BoardColumn(CardFrame):
         head.addWidget(self._title)
         head.addWidget(self._facts, 1)
         head.addWidget(self._switch)
+        self._switch.setFixedHeight(self._title.sizeHint().height() + 4)
+        self._title.setFixedHeight(self._switch.height())
         self.body.addLayout(head)
         self.body.addWidget(self.bar)
         self.body.addWidget(self.legend)
-        self.body.addWidget(self._line)
+        status = QHBoxLayout()
+        status.setSpacing(5)
+        status.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignVCenter)
+        status.addWidget(self._line, 1)
+        self.body.addLayout(status)
         self.body.addSpacing(1)
         self.body.addWidget(self.view, 1)
 
     def _connect(self) -> None:
+        ThemeManager.of_app().theme_changed.connect(self._refresh_mark)
         self.model.move_requested.connect(self.move_requested)
         self.view.step_requested.connect(self._on_step)
         self.view.menu_requested.connect(self._on_menu)
@@ -106,12 +134,17 @@ class BoardColumn(CardFrame):
         return self._line.text()
 
     def refresh(
-        self, device: Device, estimate: DeviceEstimate | None, cards: Sequence[Card], facts: ModelFacts
+        self,
+        device: Device,
+        estimate: DeviceEstimate | None,
+        cards: Sequence[Card],
+        facts: ModelFacts,
+        hardware: HardwareSnapshot | None,
     ) -> None:
         """Show new values in the widgets that are there."""
         name = device_title(device)
         _set_text(self._title, name)
-        _set_text(self._facts, device_facts(device))
+        _set_text(self._facts, device_facts(device, hardware))
         self.view.setAccessibleName(say("board.cards.name", device=name))
         if estimate is not None:
             budget = make_budget(estimate)
@@ -123,17 +156,30 @@ class BoardColumn(CardFrame):
 
     def show_hint(self, text: str, look: str) -> None:
         """Show what a drop here would mean in place of the status line."""
-        _set_text(self._line, text)
-        set_look(self._line, look)
+        self._show_line(text, look)
         set_look(self, "card-over" if look == "error" else "card-target")
 
     @Slot()
     def clear_hint(self) -> None:
         """Show the status line again."""
-        text, look = self._status
+        self._show_line(*self._status)
+        set_look(self, "card")
+
+    def _show_line(self, text: str, look: str) -> None:
         _set_text(self._line, text)
         set_look(self._line, look)
-        set_look(self, "card")
+        if self._mark.property("mark") != look:
+            self._mark.setProperty("mark", look)
+            self._refresh_mark()
+
+    @Slot()
+    def _refresh_mark(self) -> None:
+        """A tick or a cross beside the words, so that the colour is never alone."""
+        look = str(self._mark.property("mark"))
+        self._mark.setVisible(look in _MARKS)
+        if look in _MARKS:
+            icon = ThemeManager.of_app().icon(_MARKS[look], look, 14)
+            self._mark.setPixmap(icon.pixmap(QSize(14, 14), self.devicePixelRatioF()))
 
     @Slot()
     def _on_switch(self) -> None:

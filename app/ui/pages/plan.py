@@ -86,7 +86,7 @@ class PlanPage(QWidget):
         line.setSpacing(12)
         line.addLayout(left, 1)
         line.addWidget(self.side)
-        self.side.setFixedWidth(self.side.fontMetrics().averageCharWidth() * 42)
+        self.side.setFixedWidth(self.side.fontMetrics().horizontalAdvance("0") * 38)
         return widget
 
     def _invitation(self) -> QWidget:

@@ -78,7 +78,9 @@ class CommandView(QPlainTextEdit):
 
     @override
     def sizeHint(self) -> QSize:
-        return QSize(300, self.fontMetrics().lineSpacing() * _LINES_SHOWN + 12)
+        return QSize(
+            300, self.fontMetrics().lineSpacing() * _LINES_SHOWN + 2 * round(self.document().documentMargin()) + 6
+        )
 
 
 class CommandPanel(QFrame):
@@ -99,10 +101,10 @@ class CommandPanel(QFrame):
         self.status = ElidedLabel()
         self.status.setProperty("look", "dim")
         self.command = CommandView()
-        self.copy = PlainButton(say("plan.copy"))
-        self.export = PlainButton(say("plan.export"))
+        self.copy = PlainButton(say("plan.copy"), look="large")
+        self.export = PlainButton(say("plan.export"), look="large")
         self.launch = PrimaryButton(say("plan.launch"))
-        self.stop = PlainButton(say("plan.stop"))
+        self.stop = PlainButton(say("plan.stop"), look="large")
         self._export_menu = QMenu(self)
         self._build()
         self._connect()

@@ -75,6 +75,8 @@ class SpeedCard(CardFrame):
             lines.append(say("plan.speed.why_ram"))
         elif speed.decode_tps is None:
             lines.append(say("plan.speed.why_gpu"))
+        elif speed.prompt_tps is None:
+            lines.append(say("plan.speed.why_prompt"))
         self._why.setText(" ".join(lines))
         self._measure.setVisible(ram_unknown)
 
@@ -164,7 +166,7 @@ class SelectionCard(CardFrame):
             button, note = PlainButton(""), DimLabel(wrap=True)
             button.set_icon("move", "accent")
             button.clicked.connect(self._on_clicked)
-            moves.addWidget(button)
+            moves.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
             moves.addWidget(note)
             self._buttons.append(button)
             self._notes.append(note)

@@ -48,7 +48,6 @@ class Wish(QWidget):
         edit = self.combo.lineEdit()
         if edit is not None:
             edit.editingFinished.connect(self._on_typed)
-            edit.setMinimumWidth(edit.fontMetrics().horizontalAdvance("0") * 7)
 
     def show_value(self, offered: list[choices.Choice], current: object) -> None:
         """Offer these values and show the one in use; fires nothing."""
@@ -56,7 +55,7 @@ class Wish(QWidget):
         before = self.combo.sizeHint()
         self.combo.set_choices(offered, current)
         if self.combo.sizeHint() != before:
-            self.updateGeometry()
+            self.combo.updateGeometry()
 
     @Slot(int)
     def _on_activated(self, index: int) -> None:
@@ -94,7 +93,7 @@ class WishesRow(QWidget):
         self.ubatch = _wish("ubatch")
         self.threads = _wish("threads")
         self.preset = _wish("preset")
-        self.details = PlainButton(say("plan.details"), look="tab")
+        self.details = PlainButton(say("plan.details"), look="fold")
         self.details.setCheckable(True)
         self.details.setToolTip(say("plan.details.tip"))
         self._build()
@@ -103,9 +102,9 @@ class WishesRow(QWidget):
     def _build(self) -> None:
         outer = QHBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(14)
+        outer.setSpacing(10)
         left = QWidget()
-        flow = FlowLayout(left)
+        flow = FlowLayout(left, gap=12)
         for wish in (self.context, self.preset, self.kv, self.slots, self.reserve, self.ubatch, self.threads):
             flow.addWidget(wish)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)

@@ -16,6 +16,7 @@ _CJK = (
     "WenQuanYi Micro Hei",
 )
 _LINUX_PREFERRED = ("Inter", "Noto Sans", "Noto Sans CJK SC", "Liberation Sans")
+_MONO = ("Cascadia Mono", "Consolas", "SF Mono", "Menlo", "Noto Sans Mono", "Liberation Mono", "DejaVu Sans Mono")
 _NO_REAL_CHOICE = ("Sans Serif", "Sans", "DejaVu Sans", "sans-serif", "")
 _SMALLEST_POINTS = 9.75
 
@@ -40,7 +41,8 @@ def mono_font(base: QFont) -> QFont:
     """A fixed-pitch font of about the same size, for commands and patterns."""
     fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     font = QFont(base)
-    preferred = [name for name in ("Cascadia Mono", "Consolas") if QFontDatabase.hasFamily(name)]
+    # A fontconfig alias such as "monospace" is no family: in a list of families Qt would skip it.
+    preferred = [name for name in _MONO if QFontDatabase.hasFamily(name)]
     font.setFamilies([*preferred, fixed.family(), *base.families()])
     font.setFixedPitch(True)
     font.setPointSizeF(base.pointSizeF() * 0.95)

@@ -31,8 +31,17 @@ QPushButton[look="link"], QPushButton[look="tab"] {
 QPushButton[look="link"]:hover { text-decoration: underline; }
 QPushButton[look="tab"] { color: $text_dim; }
 QPushButton[look="tab"]:hover { color: $text; }
-QPushButton[look="tab"]:checked { color: $accent; font-weight: 600; }
-QPushButton[look="link"]:focus, QPushButton[look="tab"]:focus { border: 1px solid $focus; padding: 2px 4px; }
+QPushButton[look="tab"]:checked {
+    color: $accent; border-bottom: 2px solid $accent; border-radius: 0; padding-bottom: 1px;
+}
+QPushButton[look="link"]:focus, QPushButton[look="tab"]:focus {
+    border: 1px solid $focus; border-radius: 4px; padding: 2px 4px;
+}
+QPushButton[look="fold"] { background: transparent; border: 1px solid transparent; color: $text_dim; padding: 3px 6px; }
+QPushButton[look="fold"]:hover { color: $text; }
+QPushButton[look="fold"]:focus { border: 1px solid $focus; border-radius: 4px; padding: 3px 6px; }
+QPushButton[look="large"] { padding: 7px 14px; }
+QPushButton[look="large"]:focus { padding: 6px 13px; }
 QPushButton[look="icon"] { padding: 4px 7px; }
 QPushButton[look="icon"]:focus { padding: 3px 6px; }
 QPushButton[look="bare"] { background: transparent; border: 1px solid transparent; padding: 3px; border-radius: 5px; }
@@ -62,12 +71,12 @@ QComboBox, QLineEdit, QSpinBox, QDoubleSpinBox {
     background: $panel; color: $text; border: 1px solid $line; border-radius: 6px; padding: 3px 8px;
     selection-background-color: $accent; selection-color: $accent_text;
 }
-QComboBox { padding-right: 20px; }
+QComboBox { padding: 3px 2px 3px 7px; }
 QComboBox:hover, QLineEdit:hover, QSpinBox:hover, QDoubleSpinBox:hover { border: 1px solid $line_strong; }
 QComboBox:focus, QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus { border: 1px solid $focus; }
 QComboBox:disabled, QLineEdit:disabled, QSpinBox:disabled { color: $faint; background: $window; }
 QComboBox QLineEdit { border: none; padding: 0; background: transparent; }
-QComboBox::drop-down { border: none; width: 20px; }
+QComboBox::drop-down { border: none; width: 18px; }
 QComboBox::down-arrow { image: none; width: 0; height: 0; }
 QComboBox QAbstractItemView {
     background: $panel; border: 1px solid $line; outline: none; padding: 3px;

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QSignalBlocker, Qt
+from PySide6.QtCore import QPointF, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QWidget
 from typing_extensions import override
 
 from app.ui.theme.fonts import tabular
 from app.ui.theme.manager import ThemeManager
+
+_PADDING = 36
+"""Room around the text: paddings, border and arrow of the style sheet."""
 
 
 class Combo(QComboBox):
@@ -19,7 +22,6 @@ class Combo(QComboBox):
     def __init__(self, parent: QWidget | None = None, *, editable: bool = False) -> None:
         super().__init__(parent)
         self.setFont(tabular(self.font()))
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         if editable:
             self.setEditable(True)
@@ -41,6 +43,21 @@ class Combo(QComboBox):
             index = self.findData(current)
             if index != self.currentIndex() or not same:
                 self.setCurrentIndex(index)
+
+    @override
+    def sizeHint(self) -> QSize:
+        """As wide as the text in use, not as the longest choice: a row of wishes stays short."""
+        hint = super().sizeHint()
+        return QSize(self.fontMetrics().horizontalAdvance(self.currentText()) + _PADDING, hint.height())
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    @override
+    def showPopup(self) -> None:
+        self.view().setMinimumWidth(self.view().sizeHintForColumn(0) + _PADDING)
+        super().showPopup()
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

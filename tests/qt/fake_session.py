@@ -1,0 +1,196 @@
+"""A session for the tests of the plan page: the real planner behind it, no files, no threads, no engine."""
+
+import dataclasses
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoStack
+
+from app.monitor.ring import RingBuffer
+from app.planner.cards import cards_by_device, tied_output_card
+from app.planner.devices import DeviceWishes
+from app.planner.kv import kv_bytes_by_block
+from app.planner.memory import estimate
+from app.planner.moves import move
+from app.planner.placement import expert_layers_in_ram, with_experts_in_ram
+from app.planner.plan import kv_settings, make_plan, run_settings_of
+from app.planner.presets import wishes_for_preset
+from app.planner.types import Refusal, Wishes
+from app.session.board_state import BoardState, ChangeBoard
+from app.session.state import ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
+from app.settings.settings import Settings, changed
+from app.work.engines import capabilities_of
+from app.work.planning import plan_inputs
+
+
+class FakeSession(QObject):
+    """Speaks like ``app.session.app_session.AppSession``; ``wished`` records the wishes that lead out of the plan."""
+
+    model_changed = Signal()
+    plan_changed = Signal()
+    hardware_changed = Signal()
+    engine_changed = Signal()
+    run_changed = Signal()
+    chat_changed = Signal()
+    log_added = Signal(list)
+    sample_added = Signal(object)
+    message_raised = Signal(object)
+    settings_changed = Signal()
+    model_loading_changed = Signal(bool)
+
+    def __init__(self, hardware=None, model=None, **settings):
+        super().__init__()
+        self.settings = Settings(language="en", theme="light", shell="powershell", **settings)
+        self.undo_stack = QUndoStack(self)
+        self.hardware = hardware
+        self.engine = EngineState(EnginePhase.READY, "C:/llama/llama-server.exe", "b11434")
+        self.run = RunState(RunPhase.STOPPED)
+        self.chat = ChatState(ChatPhase.IDLE)
+        self.model = None
+        self.plan = None
+        self.wished = []
+        self._board = BoardState(Wishes())
+        self._columns = {}
+        if model is not None:
+            self.show_model(model)
+
+    def show_model(self, model):
+        self.model = model
+        self._board = BoardState(self._board.wishes, None, self._board.gpu)
+        self._replan()
+        self.model_changed.emit()
+        self.plan_changed.emit()
+
+    def set_engine(self, engine):
+        self.engine = engine
+        self.engine_changed.emit()
+
+    def set_run(self, run):
+        self.run = run
+        self.run_changed.emit()
+
+    def cards(self, device):
+        return self._columns.get(device, ())
+
+    @property
+    def expert_layers_total(self):
+        return len(self.model.expert_blocks) if self.model else 0
+
+    @property
+    def expert_layers_in_ram(self):
+        return len(expert_layers_in_ram(self.model, self.plan.placement)) if self.plan else 0
+
+    def command_text(self, shell):
+        return " ".join(["llama-server", *(a if a.isascii() and " " not in a else f'"{a}"' for a in self.plan.argv)])
+
+    def history(self):
+        return RingBuffer(60)
+
+    def log_text(self):
+        return ""
+
+    def can_move(self, ids, device):
+        result = self._try_move(ids, device)
+        return result.problem if isinstance(result, Refusal) else None
+
+    def move_cost(self, ids, device):
+        result = self._try_move(ids, device)
+        if isinstance(result, Refusal):
+            return None
+        settings = run_settings_of(self.model, self.plan)
+        left = estimate(self.model, result.placement, self.plan.devices, settings).get(device).left_bytes
+        return None if left is None else -left
+
+    def move_cards(self, ids, device):
+        result = self._try_move(ids, device)
+        if isinstance(result, Refusal):
+            self.message_raised.emit(result.problem)
+        elif result.placement != self.plan.placement:
+            self._push(dataclasses.replace(self._board, placement=result.placement), f"move to {device}")
+            if result.note is not None:
+                self.message_raised.emit(result.note)
+
+    def set_expert_layers_in_ram(self, n):
+        blocks = self.model.expert_blocks
+        in_ram = frozenset(blocks[len(blocks) - n :])
+        placement = with_experts_in_ram(self.model, self.plan.placement, self.plan.devices, in_ram)
+        self._push(dataclasses.replace(self._board, placement=placement), "slider", merge_id=7)
+
+    def set_wishes(self, **changes):
+        wishes = dataclasses.replace(self._board.wishes, **changes)
+        self._push(dataclasses.replace(self._board, wishes=wishes), "wishes")
+
+    def apply_preset(self, name):
+        self._push(BoardState(wishes_for_preset(self._board.wishes, name), None, self._board.gpu), "preset")
+
+    def set_device_enabled(self, name, on):
+        self._push(BoardState(self._board.wishes, None, name if on else ""), "device")
+
+    def change_settings(self, **changes):
+        before = self.settings
+        self.settings = changed(before, **changes)
+        if self.settings != before:
+            self.settings_changed.emit()
+
+    def open_model(self, path):
+        self.wished.append(("open_model", path))
+
+    def open_demo(self):
+        self.wished.append(("open_demo",))
+
+    def launch(self):
+        self.wished.append(("launch",))
+
+    def stop(self):
+        self.wished.append(("stop",))
+
+    def measure_ram(self):
+        self.wished.append(("measure_ram",))
+
+    def build_engine(self):
+        self.wished.append(("build_engine",))
+
+    def send_prompt(self, text):
+        self.wished.append(("send_prompt", text))
+
+    def stop_answer(self):
+        self.wished.append(("stop_answer",))
+
+    def refresh_hardware(self):
+        self.wished.append(("refresh_hardware",))
+
+    def save_snapshot(self, path):
+        self.wished.append(("save_snapshot", path))
+
+    def load_snapshot(self, path):
+        self.wished.append(("load_snapshot", path))
+
+    def choose_engine(self, path):
+        self.wished.append(("choose_engine", path))
+
+    def export_script(self, path, shell):
+        self.wished.append(("export_script", path, shell))
+
+    def _try_move(self, ids, device):
+        return move(self.model, self.plan.devices, self.plan.placement, ids, device)
+
+    def _push(self, after, text, merge_id=-1):
+        self.undo_stack.push(ChangeBoard(self._board, after, text, self._apply, merge_id))
+
+    def _apply(self, board):
+        self._board = board
+        self._replan()
+        self.plan_changed.emit()
+
+    def _replan(self):
+        if self.model is None or self.hardware is None:
+            return
+        device_wishes = DeviceWishes(gpu=self._board.gpu)
+        inputs = plan_inputs(self.model, self.hardware, self._board.wishes, device_wishes, capabilities_of(None))
+        self.plan = make_plan(inputs, self._board.placement, is_edited=self._board.placement is not None)
+        kv = kv_bytes_by_block(self.model, kv_settings(self.model, self.plan.wishes))
+        columns = cards_by_device(self.model, self.plan.placement, [d.name for d in self.plan.devices.all], kv)
+        home = self.plan.placement.home_of_unit(self.model.block_count)
+        tied = tied_output_card(self.model, home)
+        if tied is not None:
+            columns[home] = (*columns[home], tied)
+        self._columns = columns
