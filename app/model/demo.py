@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from app.common.problem import ProblemError
+from app.model._demo_shape import SHAPE
 from app.model.gguf_writer import GgufWriter, ValueType, byte_symbols
 from app.model.reader import read_model
 
 DEMO_NAME = "Lanewise demo MoE"
 _VERSION_KEY = "lanewise.demo_version"
 _VERSION = 1
-_SEED = 20260
 _ARCHITECTURE = "qwen3moe"
 _TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -45,24 +42,6 @@ _WORDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """Small enough for 20 MB of F16, large enough to have something to place: 8 blocks of 8 experts."""
-
-    blocks: int = 8
-    embedding: int = 256
-    heads: int = 4
-    heads_kv: int = 2
-    head_length: int = 64
-    experts: int = 8
-    experts_used: int = 2
-    expert_ff: int = 128
-    context: int = 32768
-
-
-_SHAPE = _Shape()
-
-
 def ensure_demo_model(path: str | os.PathLike[str]) -> Path:
     """The demo model at ``path``; made when it is missing, damaged or of an older version. OSError: no place for it."""
     target = Path(path)
@@ -81,9 +60,11 @@ def make_demo_model(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     writer = GgufWriter()
+    from app.model._demo_weights import add_tensors  # numpy: 0.1 s that a start with a good demo model need not pay
+
     tokens, spoken = _vocabulary()
     _add_metadata(writer, tokens)
-    _add_tensors(writer, len(tokens), spoken)
+    add_tensors(writer, len(tokens), spoken)
     unfinished = target.with_name(f"{target.name}.{os.getpid()}.tmp")
     try:
         writer.write(unfinished)
@@ -118,17 +99,17 @@ def _add_metadata(writer: GgufWriter, tokens: Sequence[str]) -> None:
     writer.add("general.quantization_version", u32, 2)
     writer.add(_VERSION_KEY, u32, _VERSION)
     numbers = {
-        "block_count": _SHAPE.blocks,
-        "context_length": _SHAPE.context,
-        "embedding_length": _SHAPE.embedding,
-        "feed_forward_length": 2 * _SHAPE.embedding,
-        "attention.head_count": _SHAPE.heads,
-        "attention.head_count_kv": _SHAPE.heads_kv,
-        "attention.key_length": _SHAPE.head_length,
-        "attention.value_length": _SHAPE.head_length,
-        "expert_count": _SHAPE.experts,
-        "expert_used_count": _SHAPE.experts_used,
-        "expert_feed_forward_length": _SHAPE.expert_ff,
+        "block_count": SHAPE.blocks,
+        "context_length": SHAPE.context,
+        "embedding_length": SHAPE.embedding,
+        "feed_forward_length": 2 * SHAPE.embedding,
+        "attention.head_count": SHAPE.heads,
+        "attention.head_count_kv": SHAPE.heads_kv,
+        "attention.key_length": SHAPE.head_length,
+        "attention.value_length": SHAPE.head_length,
+        "expert_count": SHAPE.experts,
+        "expert_used_count": SHAPE.experts_used,
+        "expert_feed_forward_length": SHAPE.expert_ff,
     }
     for key, number in numbers.items():
         writer.add(f"{_ARCHITECTURE}.{key}", u32, number)
@@ -154,57 +135,3 @@ def _add_tokenizer(writer: GgufWriter, tokens: Sequence[str]) -> None:
     writer.add("tokenizer.ggml.padding_token_id", ValueType.U32, first_special + 2)
     writer.add("tokenizer.ggml.add_bos_token", ValueType.BOOL, False)
     writer.add("tokenizer.chat_template", ValueType.STRING, _TEMPLATE)
-
-
-def _add_tensors(writer: GgufWriter, n_vocab: int, spoken: range) -> None:
-    shape = _SHAPE
-    width = shape.embedding
-    weights = _Weights(writer)
-    weights.random("token_embd.weight", (width, n_vocab), 1.0)
-    weights.ones("output_norm.weight", width)
-    weights.head("output.weight", (width, n_vocab), spoken)
-    q_width, kv_width = shape.heads * shape.head_length, shape.heads_kv * shape.head_length
-    for block in range(shape.blocks):
-        name = f"blk.{block}."
-        weights.ones(name + "attn_norm.weight", width)
-        weights.random(name + "attn_q.weight", (width, q_width))
-        weights.random(name + "attn_k.weight", (width, kv_width))
-        weights.random(name + "attn_v.weight", (width, kv_width))
-        weights.random(name + "attn_output.weight", (q_width, width))
-        weights.ones(name + "attn_q_norm.weight", shape.head_length)
-        weights.ones(name + "attn_k_norm.weight", shape.head_length)
-        weights.ones(name + "ffn_norm.weight", width)
-        weights.random(name + "ffn_gate_inp.weight", (width, shape.experts), 2 * width**-0.5, "F32")
-        weights.random(name + "ffn_gate_exps.weight", (width, shape.expert_ff, shape.experts))
-        weights.random(name + "ffn_up_exps.weight", (width, shape.expert_ff, shape.experts))
-        weights.random(name + "ffn_down_exps.weight", (shape.expert_ff, width, shape.experts))
-
-
-class _Weights:
-    """Draws random tensors in a fixed order, so that every machine writes the same file."""
-
-    def __init__(self, writer: GgufWriter) -> None:
-        self._writer = writer
-        self._random = np.random.default_rng(_SEED)
-
-    def random(self, name: str, shape: Sequence[int], scale: float | None = None, type_name: str = "F16") -> None:
-        """Gaussian weights; by default scaled so that a row's product keeps the size of its input."""
-        self._add(name, shape, self._draw(shape, shape[0] ** -0.5 if scale is None else scale), type_name)
-
-    def head(self, name: str, shape: Sequence[int], spoken: range) -> None:
-        """The output layer: almost no weight for tokens that are no words, so that the model speaks in words."""
-        values = self._draw(shape, 4 * shape[0] ** -0.5)
-        values[: spoken.start] *= 0.01
-        values[spoken.stop :] *= 0.01
-        self._add(name, shape, values, "F16")
-
-    def ones(self, name: str, length: int) -> None:
-        """A norm's weights."""
-        self._add(name, (length,), np.ones(length, np.float32), "F32")
-
-    def _draw(self, shape: Sequence[int], scale: float) -> np.ndarray:
-        return self._random.standard_normal(tuple(reversed(shape)), np.float32) * np.float32(scale)
-
-    def _add(self, name: str, shape: Sequence[int], values: np.ndarray, type_name: str) -> None:
-        kind = np.float16 if type_name == "F16" else np.float32
-        self._writer.add_tensor(name, shape, type_name, values.astype(np.dtype(kind).newbyteorder("<")).tobytes())
