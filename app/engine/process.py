@@ -36,7 +36,7 @@ from app.engine.failure import explain_exit
 from app.engine.health import accepts_key, health_status
 from app.engine.launcher import launch
 from app.engine.leftovers import forget_server, remember_server
-from app.engine.logparse import EngineBuffer, GraphSplits, LogReader
+from app.engine.logparse import EngineBuffer, GraphSplits, Listening, LogReader
 from app.engine.mailbox import Mailbox
 from app.engine.ports import base_url, port_problem
 from app.engine.progress import bytes_touched
@@ -297,6 +297,8 @@ class ServerProcess:
                 self._log.write(line + "\n")
             fact = self.reader.feed(line)
             self._emit(LogLine(line))
+            if isinstance(fact, Listening):
+                self._next_poll = 0.0  # no need to wait for the next round
             if isinstance(fact, GraphSplits) and self.reader.has_weights and not self._told_buffers:
                 self._told_buffers = True
                 self._emit(BuffersKnown(self.buffers))

@@ -1,14 +1,6 @@
-"""Options from real help texts, and the cache of answers."""
+"""Options from real help texts, and the fallback made of one of them."""
 
-import os
-import stat
-import sys
-
-import pytest
-
-from app.common.problem import ProblemError
-from app.engine.capabilities import FALLBACK, parse_help, read_capabilities
-from app.engine.locate import EngineBinary
+from app.engine.capabilities import FALLBACK, parse_help
 from tests.tools.engine_data import LOGS
 
 OLD = (LOGS / "help-b11434.txt").read_text()
@@ -44,88 +36,3 @@ def test_that_the_fallback_is_the_help_of_b11434():
     assert FALLBACK.flags == parse_help(OLD)
     assert FALLBACK.build is None
     assert FALLBACK.first("--mlock", "-lm") == "-lm"
-
-
-@pytest.fixture
-def fake_engine(tmp_path):
-    """A program that prints a help text and counts how often it was asked."""
-    if sys.platform == "win32":
-        pytest.skip("a shell script is no program on Windows")
-
-    def make(body):
-        program = tmp_path / "llama-server"
-        program.write_text(f"#!/bin/sh\necho x >> {tmp_path}/asked\n{body}\n")
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
-        return EngineBinary(str(program))
-
-    return make
-
-
-def asked(tmp_path):
-    return (tmp_path / "asked").read_text().count("x")
-
-
-def test_that_a_binary_is_asked_once_and_again_when_it_changed(fake_engine, tmp_path):
-    engine = fake_engine('case "$1" in --help) echo "-m, --model F";; *) echo "version: 7 (abc)" >&2;; esac')
-    cache = tmp_path / "cache"
-    first = read_capabilities(engine, cache)
-    assert first.flags == {"-m", "--model"}
-    assert first.build == "7 (abc)"
-    assert read_capabilities(engine, cache) == first
-    assert asked(tmp_path) == 2
-    engine = fake_engine('echo "-n, --new N        changed"')
-    assert read_capabilities(engine, cache).flags == {"-n", "--new"}
-
-
-def test_that_a_damaged_cache_is_only_a_reason_to_ask_again(fake_engine, tmp_path):
-    engine = fake_engine('echo "-m, --model F"')
-    read_capabilities(engine, tmp_path / "cache")
-    for file in (tmp_path / "cache" / "capabilities").iterdir():
-        file.write_text('{"stamp": 3')
-    assert read_capabilities(engine, tmp_path / "cache").flags == {"-m", "--model"}
-
-
-def test_that_a_binary_that_crashes_is_told_with_its_own_words(fake_engine, tmp_path):
-    engine = fake_engine("echo something broke >&2; kill -11 $$")
-    with pytest.raises(ProblemError) as caught:
-        read_capabilities(engine, tmp_path / "cache")
-    assert caught.value.problem.code == "engine_broken"
-    assert "something broke" in caught.value.problem.evidence
-
-
-def test_that_a_binary_with_a_missing_library_names_it(fake_engine, tmp_path):
-    engine = fake_engine(
-        'echo "x: error while loading shared libraries: libggml.so: cannot open shared object" >&2; exit 127'
-    )
-    with pytest.raises(ProblemError) as caught:
-        read_capabilities(engine, tmp_path / "cache")
-    assert caught.value.problem.code == "engine_dll_missing"
-    assert caught.value.problem.params["library"] == "libggml.so"
-
-
-def test_that_a_program_that_is_no_llama_server_is_broken(fake_engine, tmp_path):
-    with pytest.raises(ProblemError, match="engine_broken"):
-        read_capabilities(fake_engine("echo hello"), tmp_path / "cache")
-
-
-def test_that_a_file_that_is_no_program_is_broken(tmp_path):
-    program = tmp_path / "llama-server"
-    program.write_text("not a program")
-    with pytest.raises(ProblemError, match="engine_broken"):
-        read_capabilities(EngineBinary(str(program)), tmp_path / "cache")
-
-
-def test_that_a_vanished_binary_is_not_found(tmp_path):
-    with pytest.raises(ProblemError, match="engine_not_found"):
-        read_capabilities(EngineBinary(str(tmp_path / "nothing")), tmp_path)
-
-
-def test_that_the_users_own_settings_do_not_reach_the_engine(fake_engine, tmp_path, monkeypatch):
-    monkeypatch.setitem(os.environ, "LLAMA_ARG_OVERRIDE_TENSOR", "x=CPU")
-    monkeypatch.setitem(os.environ, "LLAMA_API_KEY", "secret")
-    engine = fake_engine(f"env > {tmp_path}/env; echo '-m, --model F'")
-    read_capabilities(engine, tmp_path / "cache")
-    variables = (tmp_path / "env").read_text()
-    assert "LLAMA_ARG_" not in variables
-    assert "secret" not in variables
-    assert f"XDG_CONFIG_HOME={tmp_path}/cache/engine-home" in variables
