@@ -140,6 +140,8 @@ class MainWindow(QWidget):
         self._row.addWidget(self.rail)
         self._row.addWidget(self._body, 1)
         self.show_page(front)
+        # Else the first button of the rail would be in focus, with its ring, before anybody has touched a key.
+        self.plan_page.setFocus()
 
     @property
     def plan_page(self) -> PlanPage:

@@ -34,6 +34,8 @@ def title(card: Card, *, is_child: bool = False) -> str:
     """The first line: the kind with its layers; inside an open card only what the card does not say."""
     kind, _, rest = card.id.partition(":")
     part = card.id.split(":", 2)[2] if card.id.count(":") == 2 else None
+    if kind == "router" and not any("gate_inp" in name for name in card.tensor_names):
+        kind = "norms"
     if part is not None:
         own = _part_title(part)
         return own if is_child else say("card.title.part", kind=kind_title(kind), layer=card.first, part=own)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.hardware.types import HardwareSnapshot
 from app.ui.board.board import Board
 from app.ui.pages.plan_command import CommandPanel
 from app.ui.pages.plan_header import PlanHeader
@@ -25,6 +26,22 @@ if TYPE_CHECKING:
     from app.session.app_session import AppSession
 
 _SUFFIX = {"cmd": ".bat", "powershell": ".ps1", "bash": ".sh"}
+
+
+def machine_line(hardware: HardwareSnapshot | None) -> str:
+    """What an empty page says of this machine: the cards the engine can use, and the RAM."""
+    if hardware is None:
+        return say("plan.empty.looking")
+    facts = [
+        say("plan.empty.gpu", name=gpu.name, size=gpu.total_bytes / 1024**3)
+        for gpu in hardware.gpus
+        if gpu.total_bytes is not None and not gpu.is_software
+    ]
+    if not hardware.gpus:
+        facts.append(say("plan.empty.no_gpu"))
+    if hardware.memory.total_bytes is not None:
+        facts.append(say("plan.empty.ram", size=hardware.memory.total_bytes / 1024**3))
+    return say("plan.empty.machine", facts=" · ".join(facts))
 
 
 class PlanPage(QWidget):
@@ -48,8 +65,9 @@ class PlanPage(QWidget):
         self.command = CommandPanel(session)
         self.empty = EmptyState("drop", say("plan.empty.title"), say("plan.empty.note"), drop=True)
         self.open_button = PrimaryButton(say("plan.open"))
-        self.demo_button = PlainButton(say("plan.empty.demo"))
+        self.demo_button = PlainButton(say("plan.empty.demo"), look="large")
         self._stack = QStackedWidget()
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._build()
         self._connect()
         self._refresh_all()
@@ -216,6 +234,7 @@ class PlanPage(QWidget):
             self.empty.set_words(say("plan.loading.title"), say("plan.loading.note"))
         else:
             self.empty.set_words(say("plan.empty.title"), say("plan.empty.note"))
+        self.empty.set_foot(machine_line(self._session.hardware))
 
     def _refresh_all(self) -> None:
         self._show_details(self._session.settings.details_open)

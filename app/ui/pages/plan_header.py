@@ -155,6 +155,8 @@ class PlanHeader(QWidget):
         model = self._session.model
         texts = model_chips(model) if model is not None else ()
         self._name.setText(model_title(model) if model is not None else say("plan.no_model"))
+        for button in (self._open, self._undo, self._redo):
+            button.setVisible(model is not None)
         while len(self._chips) < len(texts):
             self._chips.append(Chip())
             self._chip_row.addWidget(self._chips[-1])

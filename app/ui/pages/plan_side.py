@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.common.problem import Problem, Severity
-from app.common.units import size_text
+from app.common.units import MIB, size_text
 from app.planner.types import Card, Plan, SpeedEstimate
 from app.ui.board.board import Board
 from app.ui.board.card_text import ModelFacts, side_note, title
@@ -24,6 +24,7 @@ from app.words.catalogue import number_text
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
 
+_TOLD_ELSEWHERE = ("over_full_gpu", "over_full_ram", "dense_model")
 _MAX_NOTES = 3
 _MAX_MOVES = 4
 
@@ -68,9 +69,8 @@ class SpeedCard(CardFrame):
         self._decode_note.setText(say("plan.speed.decode", kind=_kind(speed, speed.decode_tps)))
         self._prompt_note.setText(say("plan.speed.prompt", kind=_kind(speed, speed.prompt_tps)))
         ram_unknown = speed.decode_tps is None and plan.devices.ram.bandwidth_gbs is None
-        lines = [say("plan.speed.reads", size=speed.ram_read_bytes_per_token)]
-        if speed.ram_read_bytes_per_token == 0:
-            lines = [say("plan.speed.reads_none")]
+        read = speed.ram_read_bytes_per_token
+        lines = [say("plan.speed.reads", size=read) if read >= MIB else say("plan.speed.reads_none")]
         if ram_unknown:
             lines.append(say("plan.speed.why_ram"))
         elif speed.decode_tps is None:
@@ -113,9 +113,9 @@ class NotesCard(CardFrame):
         return tuple(text.text() for _, text in self._rows if not text.isHidden())
 
     def show_problems(self, problems: tuple[Problem, ...]) -> None:
-        """Show notes; over-full devices are left out, the columns and the verdict say that already."""
+        """Show notes, without those that the verdict and the columns tell already."""
         order = list(Severity)
-        told = [p for p in problems if not p.code.startswith("over_full")]
+        told = [p for p in problems if p.code not in _TOLD_ELSEWHERE]
         self._problems = tuple(sorted(told, key=lambda p: order.index(p.severity)))[:_MAX_NOTES]
         for i, (icon, text) in enumerate(self._rows):
             shown = i < len(self._problems)

@@ -30,7 +30,6 @@ class ExpertSlider(QWidget):
         self.slider.setToolTip(say("plan.slider.tip"))
         self.slider.setPageStep(4)
         self._label.setBuddy(self.slider)
-        self._note = DimLabel(say("plan.slider.dense"))
         self._ends = (DimLabel(say("plan.slider.faster")), DimLabel(say("plan.slider.free")))
         line = QHBoxLayout(self)
         line.setContentsMargins(2, 0, 2, 0)
@@ -41,17 +40,13 @@ class ExpertSlider(QWidget):
         line.addWidget(self._ends[0])
         line.addWidget(self.slider, 1)
         line.addWidget(self._ends[1])
-        line.addWidget(self._note, 1)
         self.slider.valueChanged.connect(self._on_value)
 
     def refresh(self) -> None:
-        """Follow the plan."""
+        """Follow the plan; hidden where there is nothing to slide (a dense model, no GPU)."""
         total, in_ram = self._session.expert_layers_total, self._session.expert_layers_in_ram
-        can_move = total > 0 and self._session.plan is not None and bool(self._session.plan.devices.gpus)
-        for widget in (self._label, self._figure, self.slider, *self._ends):
-            widget.setVisible(total > 0)
-        self._note.setVisible(total == 0)
-        self.slider.setEnabled(can_move)
+        plan = self._session.plan
+        self.setVisible(total > 0 and plan is not None and bool(plan.devices.gpus))
         with QSignalBlocker(self.slider):
             self.slider.setRange(0, total)
             self.slider.setValue(in_ram)

@@ -133,6 +133,7 @@ class WishesRow(QWidget):
         self.kv.show_value(choices.kv_choices(plan), choices.kv_value(plan))
         self.slots.show_value(choices.slot_choices(plan), plan.n_slots)
         self.reserve.show_value(choices.reserve_choices(plan), choices.reserve_mib(plan))
+        self.reserve.setEnabled(bool(plan.devices.gpus))
         self.ubatch.show_value(choices.ubatch_choices(plan), plan.wishes.n_ubatch)
         self.threads.show_value(choices.thread_choices(plan, self._session.hardware), plan.wishes.n_threads)
         offered = choices.preset_choices()

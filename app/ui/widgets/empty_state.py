@@ -27,6 +27,8 @@ class EmptyState(QWidget):
         self._headline.setWordWrap(True)
         self._note = DimLabel(note, wrap=True)
         self._note.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._foot = DimLabel(wrap=True)
+        self._foot.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.busy = QProgressBar()
         self.busy.setRange(0, 0)
         self.busy.setTextVisible(False)
@@ -53,12 +55,17 @@ class EmptyState(QWidget):
         column.addWidget(self.busy, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addSpacing(6)
         column.addLayout(buttons)
-        column.addStretch(3)
+        column.addStretch(2)
+        column.addWidget(self._foot)
 
     def set_words(self, headline: str, note: str) -> None:
         """Change the words."""
         self._headline.setText(headline)
         self._note.setText(note)
+
+    def set_foot(self, text: str) -> None:
+        """A quiet line at the lower edge."""
+        self._foot.setText(text)
 
     @property
     def words(self) -> tuple[str, str]:
@@ -78,6 +85,6 @@ class EmptyState(QWidget):
         tokens = ThemeManager.of_app().tokens
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(tokens.color("line"), 1.5, Qt.PenStyle.DashLine))
+        painter.setPen(QPen(tokens.blend("text_dim", "line", 0.4), 1.5, Qt.PenStyle.DashLine))
         painter.setBrush(tokens.color("panel"))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 10, 10)
