@@ -57,6 +57,7 @@ class MonitorLoop:
         self._clock = clock
         self._wake = threading.Condition()
         self._paused = False
+        self._restart = False
         self._stopping = False
         self._keys: dict[int, tuple[str, ...]] = {}
         self._reported: set[int] = set()
@@ -75,6 +76,7 @@ class MonitorLoop:
     def resume(self) -> None:
         """Go on, with a sample at once."""
         with self._wake:
+            self._restart = self._restart or self._paused
             self._paused = False
             self._wake.notify_all()
 
@@ -107,8 +109,10 @@ class MonitorLoop:
             while not self._stopping:
                 if self._paused:
                     self._wake.wait()
-                    schedule = Schedule(self._clock(), self._period_s)
                     continue
+                if self._restart:  # set by resume, so that a pause too short to be noticed counts as well
+                    self._restart = False
+                    schedule = Schedule(self._clock(), self._period_s)
                 left = schedule.due - self._clock()
                 if left <= 0:
                     return schedule

@@ -1,0 +1,91 @@
+"""The RAM measurement really reads, on small buffers here, and can be stopped."""
+
+import os
+import sys
+import threading
+
+import pytest
+
+from app.common.problem import ProblemError
+from app.hardware import bandwidth
+from app.hardware.cpu_choice import CpuLimits, describe_cpu
+from app.hardware.ps import RamNow, own_affinity
+from app.hardware.types import CoreKind, CpuCore
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def small_buffers(monkeypatch):
+    monkeypatch.setattr(bandwidth, "_WANTED_BYTES", 8 * MIB)
+    monkeypatch.setattr(bandwidth, "_LEAST_BYTES", 1 * MIB)
+
+
+def _threads():
+    return {t for t in threading.enumerate() if t.name != "MainThread"}
+
+
+def test_that_a_figure_comes_out_and_no_thread_stays(small_buffers):
+    before, affinity = _threads(), own_affinity()
+    cpus = tuple(sorted(affinity or {0}))[:2]
+    gbs = bandwidth.measure_ram_read_gbs(cpus, seconds=0.0)
+    assert 0.05 < gbs < 100_000
+    assert _threads() <= before
+    assert own_affinity() == affinity
+
+
+def test_that_a_cpu_that_does_not_exist_is_no_obstacle(small_buffers):
+    assert bandwidth.measure_ram_read_gbs((0, 4000), seconds=0.0) > 0
+    assert bandwidth.measure_ram_read_gbs((), seconds=0.0) > 0
+
+
+def test_that_it_stops_when_cancelled(small_buffers):
+    answers = iter([False, False, True])
+    before = _threads()
+    with pytest.raises(ProblemError) as caught:
+        bandwidth.measure_ram_read_gbs((0,), seconds=60, cancelled=lambda: next(answers))
+    assert caught.value.problem.code == "bandwidth_cancelled"
+    assert _threads() <= before
+
+
+def test_that_too_little_free_memory_is_said(monkeypatch):
+    monkeypatch.setattr(bandwidth, "ram_now", lambda: RamNow(1 << 30, 256 * MIB))
+    with pytest.raises(ProblemError) as caught:
+        bandwidth.measure_ram_read_gbs((0,))
+    assert caught.value.problem.code == "bandwidth_no_memory"
+    assert caught.value.problem.params["needed_bytes"] == 1 << 30
+
+
+def test_that_a_buffer_that_cannot_be_had_is_said(small_buffers, monkeypatch):
+    monkeypatch.setattr(bandwidth, "_WANTED_BYTES", 1 << 62)
+    monkeypatch.setattr(bandwidth, "ram_now", lambda: RamNow(1 << 62, 1 << 62))
+    before = _threads()
+    with pytest.raises(ProblemError) as caught:
+        bandwidth.measure_ram_read_gbs((0,), seconds=0.0)
+    assert caught.value.problem.code == "bandwidth_no_memory"
+    assert _threads() <= before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the thread's mask back")
+def test_that_a_reader_stays_on_its_cpu():
+    masks = []
+
+    def work():
+        bandwidth.pin_this_thread(min(own_affinity()))
+        masks.append(os.sched_getaffinity(0))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert masks == [{min(own_affinity())}]
+
+
+def test_that_each_recommended_core_reads_once():
+    cores = (
+        *(CpuCore((2 * i, 2 * i + 1), CoreKind.P) for i in range(6)),
+        *(CpuCore((n,), CoreKind.E) for n in range(12, 20)),
+    )
+    hybrid = describe_cpu(None, cores, CpuLimits(), False)
+    assert bandwidth.reading_cpus(hybrid) == (0, 2, 4, 6, 8, 10)
+    limited = describe_cpu(None, cores, CpuLimits(frozenset({1, 2, 3})), False)
+    assert bandwidth.reading_cpus(limited) == (1, 2)
