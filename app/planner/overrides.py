@@ -56,17 +56,17 @@ def compile_overrides(model: ModelInfo, placement: Placement, devices: DeviceSet
     """The shortest readable rules that give exactly this placement, specific ones first. No rule is without a hit.
 
     Devices with fewer tensors come first; what they claim, later (broader) rules may hit again without effect.
-    Raises KeyError when an override names a device that is not active.
+    Overrides to a device that is not active get no rule; ``prove`` reports them.
     """
-    moved = moved_tensors(model, placement)
-    by_device: dict[str, set[str]] = {}
-    for name, device in moved.items():
-        by_device.setdefault(device, set()).add(name)
     order = [d.name for d in devices.all]
+    by_device: dict[str, set[str]] = {}
+    for name, device in moved_tensors(model, placement).items():
+        if device in order:
+            by_device.setdefault(device, set()).add(name)
     names = [t.name for t in model.tensors]
     claimed: set[str] = set()
     rules: list[tuple[str, str]] = []
-    for device in sorted(by_device, key=lambda d: (len(by_device[d]), order.index(d) if d in order else -1)):
+    for device in sorted(by_device, key=lambda d: (len(by_device[d]), order.index(d))):
         wanted = by_device[device]
         rules.extend((pattern, device) for pattern in patterns_for(names, wanted, claimed))
         claimed |= wanted
@@ -115,7 +115,8 @@ def prove(
     Checks every tensor the engine loads (the second copy of a tied embedding too), the syntax that ``-ot`` can carry,
     the number of rules, the buffer names, and that no rule is without a hit.
     """
-    problem = _form_problem(devices, overrides) or _unknown_tensor(model, placement)
+    problem = _inactive_device(placement, devices) or _unknown_tensor(model, placement)
+    problem = problem or _form_problem(devices, overrides)
     if problem is not None:
         return problem
     try:
@@ -156,6 +157,14 @@ def _form_problem(devices: DeviceSet, overrides: tuple[Override, ...]) -> Proble
         spoiled = "," in rule.pattern or "=" in rule.pattern or "," in rule.buffer_name
         if spoiled or known.get(rule.device) != rule.buffer_name or rule.n_tensors < 1:
             return Problem("override_rule_invalid", params={"pattern": rule.pattern, "device": rule.buffer_name})
+    return None
+
+
+def _inactive_device(placement: Placement, devices: DeviceSet) -> Problem | None:
+    active = {d.name for d in devices.all}
+    for name in (*(name for name, n_units in placement.runs if n_units), *placement.overrides.values()):
+        if name not in active:
+            return Problem("placement_device_off", params={"device": name})
     return None
 
 

@@ -30,6 +30,11 @@ ENTRIES: Entries = {
         "方案要移动 {tensor}，但此文件中没有它（共 {n} 个这样的张量）。该方案是为另一个模型制作的：请选择一个预设"
         "重新开始。",
     ),
+    "problem.placement_device_off": (
+        "The plan puts tensors on {device}, which is switched off or missing. Switch it on, or choose a preset to start "
+        "over.",
+        "方案把张量放在 {device} 上，但该设备已停用或不存在。请启用它，或选择一个预设重新开始。",
+    ),
     "problem.homes_proof_failed": (
         "llama-server would not divide the layers among the devices as the board shows (first difference at unit "
         "{unit}). Choose a preset to start over and please report this.",

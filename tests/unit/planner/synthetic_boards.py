@@ -136,6 +136,17 @@ def _runs(draw, devices, n_units):
     return (*runs, (devices.gpus[-1].name, on_gpu)) if devices.gpus else ()
 
 
+class Board(tuple):
+    """(model, placement) with a text short enough for a failure report."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        model, placement = self
+        endings = sorted({t.name.split(".", 2)[-1] for t in model.tensors})
+        return f"Board({model.block_count} blocks of {endings}, {placement})"
+
+
 @st.composite
 def boards(draw, models, devices):
     """(model, placement): homes anywhere, then whole runs of blocks of some suffixes moved, then single tensors."""
@@ -154,7 +165,7 @@ def boards(draw, models, devices):
     movable = [t.name for t in model.tensors if t.role is not Role.OTHER]
     if movable:
         overrides.update(draw(st.dictionaries(st.sampled_from(movable), columns, max_size=5)))
-    return model, Placement(model.block_count, _runs(draw, devices, model.block_count + 1), overrides)
+    return Board((model, Placement(model.block_count, _runs(draw, devices, model.block_count + 1), overrides)))
 
 
 @st.composite

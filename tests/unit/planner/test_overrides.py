@@ -228,6 +228,21 @@ def test_that_the_proof_names_a_tensor_that_the_file_does_not_have():
     assert (problem.code, problem.params["tensor"]) == ("override_unknown_tensor", "blk.0.ffn_mega_exps.weight")
 
 
+@pytest.mark.parametrize(
+    "placement",
+    [
+        Placement(48, (("CUDA0", 49),), {"blk.0.ffn_up_exps.weight": "CUDA7"}),
+        Placement(48, (("CUDA0", 40), ("CUDA7", 9))),
+    ],
+)
+def test_that_a_device_which_is_off_is_reported_and_gets_no_rule(placement):
+    rules = compile_overrides(QWEN3, placement, ONE_GPU)
+    assert rules == ()
+    problem = prove(QWEN3, placement, ONE_GPU, rules)
+    assert problem is not None
+    assert (problem.code, problem.params["device"]) == ("placement_device_off", "CUDA7")
+
+
 def test_that_the_proof_refuses_too_many_rules():
     rule = Override(r"^blk\.1\.", RAM, "CPU", 1, 1)
     problem = prove(QWEN3, experts_to(QWEN3, RAM, (1,)), ONE_GPU, (rule,) * 4096)
@@ -246,7 +261,7 @@ def test_that_the_proof_includes_the_homes():
 
 
 @given(boards(synthetic_models(), TWO_GPUS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_that_the_rules_of_any_board_reproduce_it_exactly(board):
     model, placement = board
     rules = compiled(model, placement, TWO_GPUS)
@@ -260,7 +275,7 @@ def test_that_the_rules_of_any_board_reproduce_it_exactly(board):
 
 
 @given(st.sampled_from(sorted(ARCH_TENSORS)), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_that_boards_of_every_architecture_are_reproduced(arch, data):
     model, placement = data.draw(boards(st.just(arch_model(arch, 12)), TWO_GPUS))
     compiled(model, placement, TWO_GPUS)
@@ -400,18 +415,18 @@ def test_that_std_regex_finds_the_same_tensors_as_python(tmp_path):
         pytest.skip("no g++ here to compile a std::regex program")
     names: list[str] = []
     lines: list[str] = []
-    for arch in ("deepseek2", "grovemoe", "gpt-oss", "qwen3next", "gemma3n"):
-        model = arch_model(arch, 101)
+    for arch in ("deepseek2", "grovemoe", "qwen3next"):
+        model = arch_model(arch, 41)
         names += [t.name for t in model.tensors]
         half = {t.name: RAM for i, t in enumerate(model.tensors) if t.block is not None and i % 7 < 3}
-        for placement in (experts_to(model, RAM, range(3, 101)), Placement(101, (("CUDA0", 102),), half)):
+        for placement in (experts_to(model, RAM, range(3, 41)), Placement(41, (("CUDA0", 42),), half)):
             lines += patterns(model, placement)
     lines += patterns(QWEN3, experts_to(QWEN3, RAM, range(26, 48)))
     names = list(dict.fromkeys(names))
     (tmp_path / "search.cpp").write_text(_CPP)
     (tmp_path / "in.txt").write_text("\n".join([*names, "--", *lines]) + "\n")
     program = str(tmp_path / "search")
-    subprocess.run([compiler, "-O1", "-std=c++17", "-o", program, str(tmp_path / "search.cpp")], check=True, timeout=60)
+    subprocess.run([compiler, "-O0", "-std=c++17", "-o", program, str(tmp_path / "search.cpp")], check=True, timeout=60)
     found = subprocess.run([program, str(tmp_path / "in.txt")], check=True, capture_output=True, text=True, timeout=60)
     expected = ["".join("1" if re.search(line, name) else "0" for name in names) for line in lines]
     assert found.stdout.split() == expected
