@@ -1,7 +1,5 @@
 """The demo model: the same bytes each time, small, complete, made again when damaged; read alike by two readers."""
 
-import hashlib
-
 import gguf
 import pytest
 
@@ -35,12 +33,6 @@ def test_that_most_of_its_bytes_are_experts(demo):
     assert 0.7 < experts / model.tensor_bytes < 0.95
 
 
-def test_that_it_is_the_same_file_each_time(demo, tmp_path):
-    make_demo_model(tmp_path / "again.gguf")
-    again = (tmp_path / "again.gguf").read_bytes()
-    assert hashlib.sha256(again).digest() == hashlib.sha256(demo.read_bytes()).digest()
-
-
 def test_that_nothing_else_is_left_in_the_folder(demo):
     assert list(demo.parent.iterdir()) == [demo]
 
@@ -51,11 +43,11 @@ def test_that_a_good_demo_model_is_left_alone(demo):
     assert demo.stat().st_mtime_ns == before
 
 
-@pytest.mark.parametrize("content", [None, b"", b"GGUF", "cut"])
-def test_that_a_missing_or_damaged_demo_model_is_made_again(demo, tmp_path, content):
+@pytest.mark.parametrize("damaged", [False, True])
+def test_that_a_missing_or_damaged_demo_model_is_made_again_with_the_same_bytes(demo, tmp_path, damaged):
     path = tmp_path / "demo.gguf"
-    if content is not None:
-        path.write_bytes(demo.read_bytes()[:-1000] if content == "cut" else content)
+    if damaged:
+        path.write_bytes(demo.read_bytes()[:-1000])
     assert ensure_demo_model(str(path)) == path
     assert path.read_bytes() == demo.read_bytes()
 

@@ -237,14 +237,13 @@ def test_that_blocks_sharing_an_earlier_cache_keep_none():
     assert kv_heads(hparams) == [4, 4, 4, 4, 0, 0]
 
 
-@pytest.mark.parametrize("architecture", [*sorted(ARCHITECTURES), "an architecture of next year"])
-def test_that_no_architecture_needs_any_metadata(architecture):
-    hparams = compute_hparams(Meta({}, architecture), architecture, 3, None, frozenset())
-    assert len(hparams.layers) == 3
-    assert not hparams.is_mla
+def test_that_no_architecture_needs_any_metadata():
+    for architecture in [*sorted(ARCHITECTURES), "an architecture of next year"]:
+        hparams = compute_hparams(Meta({}, architecture), architecture, 3, None, frozenset())
+        assert len(hparams.layers) == 3, architecture
+        assert not hparams.is_mla, architecture
 
 
-@pytest.mark.parametrize("value", ["text", 1.5, -1, (), ("a",), (1.5,), (-3,), 1 << 63, True])
 @pytest.mark.parametrize(
     "key",
     [
@@ -260,9 +259,8 @@ def test_that_no_architecture_needs_any_metadata(architecture):
         "attention.shared_kv_layers",
     ],
 )
-def test_that_a_value_of_the_wrong_type_is_no_error(key, value):
-    for architecture in ("gpt-oss", "qwen3next", "gemma4", "nemotron_h"):
-        hparams = compute_hparams(
-            Meta({f"{architecture}.{key}": value}, architecture), architecture, 4, 64, frozenset()
-        )
-        assert len(hparams.layers) == 4
+def test_that_a_value_of_the_wrong_type_is_no_error(key):
+    for value in ("text", 1.5, -1, (), ("a",), (1.5,), (-3,), 1 << 63, True):
+        for architecture in ("gpt-oss", "qwen3next", "gemma4", "nemotron_h"):
+            meta = Meta({f"{architecture}.{key}": value}, architecture)
+            assert len(compute_hparams(meta, architecture, 4, 64, frozenset()).layers) == 4

@@ -21,17 +21,19 @@ HEADER_BYTES = SEED.index(b"blk.1.ffn_down_exps.weight") + 60
 @pytest.mark.parametrize("chance", range(4))
 def test_that_a_damaged_file_is_read_or_refused_with_a_known_problem(tmp_path, chance):
     path = tmp_path / "fuzz.gguf"
+    problems = {}
     refused = 0
-    for content in mutations(chance, 700, SEED, HEADER_BYTES):
+    for content in mutations(chance, 500, SEED, HEADER_BYTES):
         path.write_bytes(content)
         try:
             assert isinstance(read_model(path), ModelInfo)
         except ProblemError as error:
             refused += 1
-            problem = error.problem
-            for language in Language:
-                assert say_in(language, f"problem.{problem.code}", **problem.params)
-    assert refused > 200
+            problems[error.problem.code] = error.problem
+    assert refused > 150
+    for problem in problems.values():
+        for language in Language:
+            assert say_in(language, f"problem.{problem.code}", **problem.params)
 
 
 def test_that_the_undamaged_seed_is_a_model(tmp_path):
@@ -40,7 +42,7 @@ def test_that_the_undamaged_seed_is_a_model(tmp_path):
 
 
 @given(st.binary(max_size=300), st.sampled_from([b"", b"GGUF", b"GGUF\3\0\0\0", SEED[:200]]))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_that_any_bytes_are_read_or_refused(tmp_path, content, start):
     path = tmp_path / "any.gguf"
     path.write_bytes(start + content)
@@ -65,7 +67,7 @@ SHAPES = st.lists(st.integers(1, 4), min_size=0, max_size=3)
     st.dictionaries(NAMES, st.tuples(SHAPES, st.sampled_from(sorted(TENSOR_TYPES))), min_size=1, max_size=6),
     st.sampled_from([8, 32, 64]),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_that_what_the_writer_writes_the_reader_reads(tmp_path, values, tensors, alignment):
     writer = GgufWriter(alignment=alignment)
     writer.add("general.architecture", ValueType.STRING, "llama")
