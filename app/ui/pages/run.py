@@ -63,7 +63,6 @@ class RunPage(QWidget):
         layout.setSpacing(0)
         layout.addWidget(self.header)
         layout.addWidget(frame, 1)
-        self.setTabOrder(self.header, self.chat.prompt)
 
     def _connect(self) -> None:
         session = self._session

@@ -10,6 +10,7 @@ from typing_extensions import override
 from app.session.state import ChatPhase, ChatState, RunPhase
 from app.ui.pages.run_chat_view import ChatView
 from app.ui.pages.run_empty import EmptyState, FailureState
+from app.ui.pages.run_parts import fix_size
 from app.ui.pages.run_words import speed_line
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import PlainButton
@@ -78,6 +79,7 @@ class ChatPane(CardFrame):
         self._speed.setFont(DimLabel().font())
         self._speed.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._button = PlainButton(say("chat.send"))
+        fix_size(self._button, 14)
         self._button.clicked.connect(self._on_button)
         self.prompt.send_requested.connect(self._on_send)
         self.prompt.stop_requested.connect(self._on_escape)
@@ -124,6 +126,8 @@ class ChatPane(CardFrame):
 
     def set_run_phase(self, phase: RunPhase) -> None:
         """A prompt can be sent to a ready server only; what was said stays readable after it stopped."""
+        if phase is RunPhase.STARTING and self._run_phase is not phase:
+            self.view.forget()
         self._run_phase = phase
         self._choose_view()
         self._refresh_button()

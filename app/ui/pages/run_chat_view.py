@@ -29,6 +29,7 @@ class ChatView(QTextBrowser):
         super().__init__(parent)
         self._theme = ThemeManager.of_app()
         self._state = ChatState(ChatPhase.IDLE)
+        self._earlier: list[ChatState] = []
         self._reasoning_open = True
         self.setOpenLinks(False)
         make_flat(self)
@@ -46,6 +47,8 @@ class ChatView(QTextBrowser):
     def set_state(self, state: ChatState) -> None:
         """Show a state; cheap when only text was added at the end."""
         old, self._state = self._state, state
+        if _is_next_question(old, state):
+            self._earlier.append(old)
         added = _added_at_end(old, state, reasoning_open=self._reasoning_open)
         if added is None:
             self._write_all()
@@ -56,6 +59,12 @@ class ChatView(QTextBrowser):
             cursor.insertText(added)
             if at_end:
                 self._go_to_end()
+
+    def forget(self) -> None:
+        """A new server knows nothing of what was said: what came before the last question goes."""
+        if self._earlier:
+            self._earlier.clear()
+            self._write_all()
 
     @Slot()
     def toggle_reasoning(self) -> None:
@@ -79,15 +88,23 @@ class ChatView(QTextBrowser):
 
     @Slot()
     def _write_all(self) -> None:
-        at_end = self._is_at_end()
+        at_end, place = self._is_at_end(), self.verticalScrollBar().value()
         self.clear()
-        state = self._state
         cursor = QTextCursor(self.document())
+        for state in (*self._earlier, self._state):
+            self._write_exchange(cursor, state)
+        if at_end:
+            self._go_to_end()
+        else:
+            self.verticalScrollBar().setValue(place)
+
+    def _write_exchange(self, cursor: QTextCursor, state: ChatState) -> None:
         if state.question:
-            self._block(cursor, say("chat.you"), "text_dim", small=True, first=True)
+            gap = 0 if self.document().isEmpty() else 18
+            self._block(cursor, say("chat.you"), "text_dim", small=True, gap=gap)
             self._block(cursor, state.question, "text", bold=True)
         if state.reasoning:
-            self._write_reasoning(cursor)
+            self._write_reasoning(cursor, state.reasoning)
         if state.answer:
             self._block(cursor, say("chat.answer"), "text_dim", small=True, gap=10)
             self._block(cursor, state.answer, "text")
@@ -98,14 +115,12 @@ class ChatView(QTextBrowser):
             self._block(cursor, say_problem(state.problem), "error", bold=True, gap=8)
             for line in state.problem.evidence:
                 self._block(cursor, line, "text_dim", small=True)
-        if at_end:
-            self._go_to_end()
 
-    def _write_reasoning(self, cursor: QTextCursor) -> None:
+    def _write_reasoning(self, cursor: QTextCursor, reasoning: str) -> None:
         arrow = "▾" if self._reasoning_open else "▸"
         self._block(cursor, f"{arrow} {say('chat.reasoning')}", "accent", small=True, gap=10, link=_FOLD)
         if self._reasoning_open:
-            self._block(cursor, self._state.reasoning, "text_dim", indent=True)
+            self._block(cursor, reasoning, "text_dim", indent=True)
 
     def _block(
         self,
@@ -117,7 +132,6 @@ class ChatView(QTextBrowser):
         bold: bool = False,
         gap: int = 0,
         indent: bool = False,
-        first: bool = False,
         link: str | None = None,
     ) -> None:
         """Start a paragraph and write into it; line breaks inside the text stay inside the paragraph's format."""
@@ -131,12 +145,18 @@ class ChatView(QTextBrowser):
         if link is not None:
             style.setAnchor(True)
             style.setAnchorHref(link)
-        if first and self.document().isEmpty():
+        if self.document().isEmpty():
             cursor.setBlockFormat(layout)
             cursor.setBlockCharFormat(style)
         else:
             cursor.insertBlock(layout, style)
         cursor.insertText(text, style)
+
+
+def _is_next_question(old: ChatState, new: ChatState) -> bool:
+    """Another question was asked after one that is over."""
+    is_new = new.phase is not ChatPhase.IDLE and not new.answer and not new.reasoning
+    return is_new and old.phase is ChatPhase.IDLE and bool(old.question)
 
 
 def _added_at_end(old: ChatState, new: ChatState, *, reasoning_open: bool) -> str | None:

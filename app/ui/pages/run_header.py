@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
 
 from app.session.state import EngineState, RunPhase, RunState
+from app.ui.pages.run_parts import fix_size
 from app.ui.pages.run_words import cpus_sentence, run_sentence
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.manager import ThemeManager
@@ -105,8 +106,7 @@ class RunHeader(QFrame):
         self._span.setAccessibleName(say("run.span_name"))
         self._span.currentIndexChanged.connect(self._on_span)
         self._button = PlainButton("")
-        metrics = self.fontMetrics()
-        self._button.setFixedSize(metrics.horizontalAdvance("0") * 16, metrics.height() + 16)  # the same in every state
+        fix_size(self._button, 16)
         self._button.clicked.connect(self._on_button)
         self._sentence = ElidedLabel()
         self._sentence.setFont(SectionTitle(factor=1.05).font())

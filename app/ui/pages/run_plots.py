@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from PySide6.QtCore import QTimer, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from typing_extensions import override
@@ -19,7 +19,7 @@ from app.ui.plots.scale import PlotUnit
 from app.ui.theme.fonts import scaled, tabular
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.frames import CardFrame
-from app.ui.widgets.labels import SectionTitle
+from app.ui.widgets.labels import ElidedLabel, SectionTitle
 from app.words import say
 
 
@@ -31,7 +31,9 @@ class CorePanel(QWidget):
         self.strip = CoreStrip(theme)
         self._value = QLabel("—")
         self._value.setFont(tabular(scaled(self.font(), 1.15, bold=True)))
-        self._note = QLabel(say("run.cores_note"))
+        self._value.setMinimumWidth(self._value.fontMetrics().horizontalAdvance("8 888 %"))
+        self._value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._note = ElidedLabel(say("run.cores_note"))
         self._note.setProperty("look", "dim")
         self._note.setFont(tabular(scaled(self.font(), 0.88)))
         self._newest: tuple[Mapping[int, float | None], float | None] = ({}, None)
@@ -88,9 +90,9 @@ class RunPlots(QWidget):
         self.cores = CorePanel(theme)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(10)
+        layout.setSpacing(8)
         for panel, stretch in ((self.vram, 6), (self.decode, 5), (self.prompt, 5), (self.ram, 7), (self.cores, 5)):
-            card = CardFrame(margin=10, spacing=0)
+            card = CardFrame(margin=9, spacing=0)
             card.body.addWidget(panel)
             layout.addWidget(card, stretch)
 

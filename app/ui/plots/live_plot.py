@@ -24,6 +24,9 @@ REDRAW_MS = 250
 
 DEFAULT_SPAN_S = 120.0
 
+_WIDEST = {PlotUnit.BYTES: "8 888 MiB", PlotUnit.SPEED: "88.8 tok/s", PlotUnit.PERCENT: "100 %"}
+"""Room for the value from the start, so that the first number does not move its neighbours."""
+
 
 class LivePlot(QWidget):
     """Draws the last minutes of a few series.
@@ -60,6 +63,7 @@ class LivePlot(QWidget):
         self._value = QLabel("—")
         self._value.setFont(tabular(scaled(self.font(), 1.15, bold=True)))
         self._value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._value.setMinimumWidth(self._value.fontMetrics().horizontalAdvance(_WIDEST[self._unit]))
         self._button = NumbersButton(self._theme, say("plot.numbers_of", title=self._title_text))
         self._button.clicked.connect(self.show_numbers)
         self._legend = Legend(self._theme)
@@ -240,10 +244,9 @@ class LivePlot(QWidget):
 
     @override
     def minimumSizeHint(self) -> QSize:
-        metrics = self.fontMetrics()
-        return QSize(metrics.horizontalAdvance("0") * 20, metrics.height() * 7)
+        return QSize(self.layout().minimumSize().width(), self.fontMetrics().height() * 7)
 
     @override
     def sizeHint(self) -> QSize:
         metrics = self.fontMetrics()
-        return QSize(metrics.horizontalAdvance("0") * 30, metrics.height() * 9)
+        return QSize(metrics.horizontalAdvance("0") * 26, metrics.height() * 9)

@@ -1,0 +1,200 @@
+"""The machine page: facts with their sources, unknown ones with what would reveal them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
+
+from app.common.problem import Problem, Severity
+from app.ui.pages.machine import FindingRow, MachinePage
+from app.ui.pages.machine_facts import Fact, machine_groups, source_text, taken_at_text
+from app.ui.plots.core_strip import CoreStrip
+from app.ui.theme.manager import ThemeManager
+from app.words import Language, set_language
+from tests.qt import page_fixtures as fx
+
+
+@pytest.fixture
+def session(qapp):
+    ThemeManager.of_app()
+    return fx.FakeSession()
+
+
+@pytest.fixture
+def page(qtbot, session):
+    made = MachinePage(session)
+    qtbot.addWidget(made)
+    made.resize(1282, 768)
+    return made
+
+
+def facts(snapshot, kind, index=0):
+    groups = [group for group in machine_groups(snapshot) if group.kind == kind]
+    return {fact.label: fact for fact in groups[index].facts}
+
+
+def shown(page):
+    return "\n".join(label.text() for label in page.findChildren(QLabel))
+
+
+# Facts.
+
+
+def test_that_each_fact_names_its_source_or_that_of_what_it_belongs_to():
+    gpu = facts(fx.laptop(), "gpu")
+    assert gpu["Free now"].source == "llama-server --list-devices"
+    assert gpu["Driver"].source == "NVIDIA driver (NVML)"
+    assert source_text({"gpus.0": "a new probe"}, "gpus.0.driver") == "a new probe"
+    assert source_text({}, "gpus.0.driver") == ""
+
+
+def test_that_an_idle_pcie_reading_is_marked_as_one():
+    link = facts(fx.laptop(), "gpu")["PCIe link"]
+    assert link.value == "PCIe 4.0 x8"
+    assert link.hint == "now PCIe 1.0 x8: an idle reading, links slow down when nothing runs"
+
+
+def test_that_a_link_at_full_speed_is_not_called_idle():
+    snapshot = fx.laptop()
+    busy = dataclasses.replace(snapshot.gpus[0], pcie_gen_now=4)
+    link = facts(dataclasses.replace(snapshot, gpus=(busy,)), "gpu")["PCIe link"]
+    assert link.hint == "the link runs at this speed now"
+
+
+def test_that_channels_are_an_estimate_with_its_reason():
+    channels = facts(fx.laptop(), "ram")["Channels"]
+    assert channels == Fact("Channels", "2 (estimated)", "estimated from slot names", "")
+
+
+def test_that_the_engines_cores_come_with_the_reason():
+    chosen = facts(fx.laptop(), "cpu")["For the engine"]
+    assert chosen.value == "The engine gets CPUs 0-15 and 8 threads."
+    assert chosen.hint == "One thread per P-core: E-cores would make the fast ones wait."
+
+
+def test_that_unknown_facts_say_what_would_reveal_them_and_are_never_zero():
+    ram = facts(fx.bare_machine(), "ram")
+    assert all(fact.value is None and fact.hint and not fact.source for fact in ram.values())
+    assert "Measure RAM speed" in ram["Bandwidth, measured"].hint
+
+
+def test_that_a_card_the_engine_does_not_list_is_called_unusable_only_after_asking():
+    asked = facts(fx.laptop(), "gpu", 1)["Name in the engine"]
+    assert asked.value == "not usable by this engine"
+    not_asked = facts(dataclasses.replace(fx.laptop(), engine_asked=False), "gpu", 1)["Name in the engine"]
+    assert not_asked.value is None
+    assert not_asked.hint == "the engine has not been asked yet"
+
+
+def test_that_a_strange_time_is_shown_as_it_is():
+    assert taken_at_text(fx.laptop()) == "2026-11-29 14:00"
+    assert taken_at_text(dataclasses.replace(fx.laptop(), taken_at="last week")) == "last week"
+
+
+# The page.
+
+
+def test_that_the_verdict_stands_on_top(page):
+    assert page.verdict.splitlines() == [
+        "NVIDIA GeForce RTX 4080 Laptop GPU: 11.7 GiB of 12.0 GiB VRAM are free.",
+        "What stays in RAM is read at 71.2 GB/s (measured): that limits decode.",
+    ]
+
+
+def test_that_findings_and_failed_probes_are_told_with_their_severity(page, session):
+    session.hardware = fx.bare_machine()
+    session.hardware_changed.emit()
+    spoken = [row.findChildren(QLabel)[1].accessibleName() for row in page.findChildren(FindingRow) if row.isEnabled()]
+    assert any(text.startswith("Note: No GPU was found") for text in spoken)
+    assert any(text.startswith("Warning: The firmware does not tell") for text in spoken)
+
+
+def test_that_the_core_map_marks_what_the_engine_gets(page):
+    (strip,) = page.findChildren(CoreStrip)
+    assert strip.words == "P cores: 0-15; E cores: 16-31; the server runs on 0-15"
+
+
+def test_that_a_page_without_hardware_says_that_it_is_looking(page, session):
+    session.hardware = None
+    session.hardware_changed.emit()
+    assert page.verdict == "Looking at this computer."
+    assert not page.measure_button.isEnabled()
+
+
+def test_that_measuring_shows_at_once_and_ends_with_the_new_snapshot(page, session):
+    assert page.measure_button.text() == "Measure RAM speed again"
+    page.measure_button.click()
+    assert session.calls == [("measure_ram",)]
+    assert page.measure_button.text() == "Measuring RAM speed…"
+    assert not page.measure_button.isEnabled()
+    memory = dataclasses.replace(session.hardware.memory, measured_gbs=38.0)
+    session.hardware = dataclasses.replace(session.hardware, memory=memory)
+    session.hardware_changed.emit()
+    assert page.measure_button.isEnabled()
+    assert "38 GB/s" in shown(page)
+
+
+def test_that_a_measurement_that_failed_gives_the_button_back(page, session):
+    page.measure_button.click()
+    session.message_raised.emit(Problem("exported", Severity.INFO, {"path": "x"}))
+    assert not page.measure_button.isEnabled()
+    session.message_raised.emit(Problem("bandwidth_cancelled", Severity.ERROR))
+    assert page.measure_button.isEnabled()
+
+
+def test_that_the_same_snapshot_does_not_rebuild_the_cards(page, session):
+    before = page.cards
+    session.hardware = dataclasses.replace(session.hardware)
+    session.hardware_changed.emit()
+    assert page.cards == before
+
+
+def test_that_save_load_and_look_again_reach_the_session(page, session, monkeypatch, tmp_path):
+    target = str(tmp_path / "machine.json")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (target, ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (target, ""))
+    for button in page.findChildren(QAbstractButton):
+        if button.text() in ("Save snapshot…", "Open snapshot…", "Look again"):
+            button.click()
+    assert sorted(call[0] for call in session.calls) == ["load_snapshot", "refresh_hardware", "save_snapshot"]
+
+
+def test_that_a_cancelled_file_dialog_does_nothing(page, session, monkeypatch):
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: ("", ""))
+    page._on_save()
+    page._on_load()
+    assert session.calls == []
+
+
+@pytest.mark.parametrize("language", list(Language))
+@pytest.mark.parametrize("machine", [fx.laptop, fx.bare_machine])
+def test_that_no_words_are_cut_at_the_smallest_window(qtbot, language, machine):
+    set_language(language)
+    ThemeManager.of_app()
+    session = fx.FakeSession()
+    session.hardware = machine()
+    page = MachinePage(session)
+    qtbot.addWidget(page)
+    page.resize(956, 640)
+    page.show()
+    QApplication.processEvents()
+    assert page.minimumSizeHint().width() <= 956
+    cut = [
+        label.text()
+        for label in page.findChildren(QLabel)
+        if label.isVisible() and not label.wordWrap() and label.width() < label.sizeHint().width()
+    ]
+    assert cut == []
+    right = max(card.mapTo(page, card.rect().topRight()).x() for card in page.cards)
+    assert right < 956
+    page.close()
+
+
+def test_that_buttons_can_be_reached_by_keyboard(page):
+    for button in page.findChildren(QAbstractButton):
+        assert button.accessibleName() or button.text()
+        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
