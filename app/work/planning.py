@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from app.common.capabilities import Capabilities
-from app.common.problem import ProblemError, fail
+from app.common.problem import Problem, ProblemError, fail
 from app.hardware.types import HardwareSnapshot
 from app.model.types import ModelInfo
 from app.planner.devices import DeviceWishes, device_set
@@ -49,22 +49,35 @@ def alias_of(model: ModelInfo) -> str:
 
 def place_all(plan: Plan, model: ModelInfo, moves: tuple[tuple[str, str], ...]) -> Placement:
     """Apply ``ID=DEVICE`` moves in order (``--place``). Raises ProblemError when the engine cannot express one."""
+    return _placed(plan, model, moves)[0]
+
+
+def _placed(plan: Plan, model: ModelInfo, moves: tuple[tuple[str, str], ...]) -> tuple[Placement, tuple[Problem, ...]]:
+    """The placement after the moves, and what each took along (``move_snapped_*``)."""
     placement = plan.placement
+    notes: list[Problem] = []
     for card_id, device in moves:
         result = move(model, plan.devices, placement, (card_id,), device)
         if isinstance(result, Refusal):
             raise ProblemError(result.problem)
         placement = result.placement
-    return placement
+        if result.note is not None:
+            notes.append(result.note)
+    return placement, tuple(notes)
 
 
 def plan_with_moves(inputs: PlanInputs, moves: tuple[tuple[str, str], ...] = ()) -> Plan:
     """The preset's plan, then the user's moves on top."""
+    return plan_and_notes(inputs, moves)[0]
+
+
+def plan_and_notes(inputs: PlanInputs, moves: tuple[tuple[str, str], ...] = ()) -> tuple[Plan, tuple[Problem, ...]]:
+    """``plan_with_moves``, and for every move that was snapped a note of what went along."""
     plan = make_plan(inputs)
     if not moves:
-        return plan
-    placement = place_all(plan, inputs.model, moves)
-    return make_plan(replace(inputs, wishes=plan.wishes), placement, is_edited=True)
+        return plan, ()
+    placement, notes = _placed(plan, inputs.model, moves)
+    return make_plan(replace(inputs, wishes=plan.wishes), placement, is_edited=True), notes
 
 
 def parse_place(text: str) -> tuple[str, str]:

@@ -1,0 +1,59 @@
+"""``python -m app`` and the ``lanewise`` command: a verb is the command line, everything else opens the window."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.cli.verbs import VERBS
+
+if TYPE_CHECKING:
+    from app.common.log import CrashReport
+    from app.common.start_options import WindowOptions
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run Lanewise with these arguments (those of the process if None); the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments and arguments[0] in VERBS:
+        from app.cli.main import run
+
+        return run(arguments)
+    from app.cli.window import window_options
+
+    options = window_options(arguments)
+    return options if isinstance(options, int) else _open_window(options)
+
+
+def _open_window(options: WindowOptions) -> int:
+    """The window, with a log file and a report for what nobody caught."""
+    from app.common.log import install_crash_handler, set_up_logging
+    from app.common.paths import app_paths
+
+    paths = app_paths()
+    close_log = set_up_logging(paths)
+    forget_crashes = install_crash_handler(paths, _tell_crash)
+    try:
+        from app.ui.start import run_window
+
+        return run_window(options)
+    except Exception as error:  # what breaks the start itself is reported like any other bug
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
+    finally:
+        forget_crashes()
+        close_log()
+
+
+def _tell_crash(report: CrashReport) -> None:
+    """On the console, if there is one: the log has the rest."""
+    from app.cli.console import print_note
+    from app.words import say
+
+    if report.path is not None:
+        print_note(say("cli.crash_report", path=str(report.path)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Standard output and error: UTF-8 for JSON, readable text for people, and a reader that goes away is no error."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+from app.common.problem import Problem, Severity
+from app.words import say, say_problem
+
+_MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "·"}
+_GAP = "  "
+
+
+class ReaderGoneError(Exception):
+    """Nobody reads standard output any more (``lanewise plan ... | head``): the rest need not be written."""
+
+
+def prepare_streams(*, json_output: bool) -> None:
+    """JSON is UTF-8 on every system; text keeps the console's own encoding. What it cannot show is escaped.
+
+    Windows still gives pipes its old code page (cp936), and a character outside of it must not end the program.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)  # None: no console (pythonw); absent: a test's own stream
+        if reconfigure is None:
+            continue
+        if json_output and stream is sys.stdout:
+            reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+        else:
+            reconfigure(errors="backslashreplace")
+
+
+def print_json(value: Any) -> None:
+    """One JSON document, indented. A file name that is no Unicode comes out as JSON's own escapes."""
+    print_text(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def print_json_line(value: Any) -> None:
+    """One JSON value on a line of its own, written at once."""
+    print_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def print_text(text: str = "") -> None:
+    """Write to standard output, flushed. Raises ``ReaderGoneError``."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise ReaderGoneError from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # what Windows says for a closed pipe
+            raise
+        raise ReaderGoneError from error
+
+
+def print_note(text: str) -> None:
+    """Write to standard error; a closed one is no reason to fail."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except OSError:
+        return  # nobody is there to be told
+
+
+def print_problems(problems: Iterable[Problem], *, least: Severity) -> None:
+    """Sentences of the problems at least this bad, on standard error."""
+    rank = list(Severity)
+    for problem in problems:
+        if rank.index(problem.severity) <= rank.index(least):
+            print_note(problem_line(problem))
+
+
+def problem_line(problem: Problem) -> str:
+    """'! sentence'; the mark stands beside the severity in words for errors only."""
+    if problem.severity is Severity.ERROR:
+        return say("cli.error", text=say_problem(problem))
+    return f"{_MARKS[problem.severity]} {say_problem(problem)}"
+
+
+def forget_stdout() -> None:
+    """After ``ReaderGoneError``: let Python's own flush at the end write into nothing instead of failing again."""
+    stream: TextIO | None = sys.stdout
+    if stream is None:
+        return
+    try:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
+    except (OSError, ValueError):
+        return  # a stream without a file behind it has nothing to flush
+
+
+def width_of(text: str) -> int:
+    """Columns that a terminal needs: Chinese characters take two."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> list[str]:
+    """Lines with aligned columns; those in ``right`` are aligned to the right. The last column is not padded."""
+    n_columns = max((len(row) for row in rows), default=0)
+    widths = [max((width_of(row[i]) for row in rows if i < len(row)), default=0) for i in range(n_columns)]
+    lines = []
+    for row in rows:
+        cells = []
+        for i, cell in enumerate(row):
+            space = " " * (widths[i] - width_of(cell))
+            cells.append(space + cell if i in right else cell + space)
+        lines.append(_GAP.join(cells).rstrip())
+    return lines
+
+
+def ranges_text(numbers: Iterable[int]) -> str:
+    """'0-5, 8' for a list of numbers; an em dash for none."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs) or "—"

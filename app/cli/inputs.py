@@ -1,0 +1,126 @@
+"""From options to a plan: the model, the machine, the engine and the wishes of ``plan`` and its kin."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.cli.arguments import model_path
+from app.cli.values import split_arguments
+from app.common.paths import app_paths
+from app.common.problem import Problem, Severity
+from app.engine.devices import check_rpc_servers, list_devices
+from app.hardware.devices import with_engine_devices
+from app.hardware.snapshot_file import load_snapshot
+from app.hardware.types import HardwareSnapshot
+from app.model.reader import read_model
+from app.model.types import ModelInfo
+from app.planner.devices import DeviceWishes
+from app.planner.types import RAM, KvHome, Plan, Wishes
+from app.work.engines import EngineHandle, capabilities_of, engine_problems, open_engine
+from app.work.planning import DEFAULT_PORT, parse_place, plan_and_notes, plan_inputs
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCase:
+    """A plan and all it was made of. ``problems``: the plan's own and those of its surroundings, worst first."""
+
+    model: ModelInfo
+    hardware: HardwareSnapshot
+    engine: EngineHandle | None
+    plan: Plan
+    problems: tuple[Problem, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Is there any problem that stops a launch?"""
+        return any(p.severity is Severity.ERROR for p in self.problems)
+
+    @property
+    def program(self) -> str | None:
+        """The llama-server's path; None when there is none."""
+        return None if self.engine is None else self.engine.binary.path
+
+
+def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> PlanCase:
+    """Make the plan that the options ask for. Raises ProblemError for bad input."""
+    moves = tuple(_move(text) for text in options.place)
+    wishes, device_wishes = _wishes(options), _device_wishes(options)
+    model = read_model(model_path(options, verb))
+    engine = open_engine(options.engine, app_paths())
+    hardware = machine_for(options, engine)
+    port = DEFAULT_PORT if options.port is None else options.port
+    capabilities = capabilities_of(engine)
+    inputs = plan_inputs(model, hardware, wishes, device_wishes, capabilities, port, options.api_key or api_key)
+    plan, notes = plan_and_notes(inputs, moves)
+    around = (*engine_problems(engine), *_left_out(options, hardware), *_switched_off(plan), *notes)
+    return PlanCase(model, hardware, engine, plan, _worst_first((*plan.problems, *around)))
+
+
+def machine_for(options: Namespace, engine: EngineHandle | None) -> HardwareSnapshot:
+    """This machine, or the saved one of ``--hardware``.
+
+    The engine is asked for its devices unless ``--device`` names them all. An RPC server that does not answer is an
+    error here (``rpc_unreachable``), since without it the plan would silently be another.
+    """
+    if options.hardware is not None:
+        return load_snapshot(Path(options.hardware))
+    from app.hardware.probe import probe
+
+    snapshot = probe()
+    if engine is None:
+        check_rpc_servers(options.rpc)
+    elif options.rpc or not options.device:
+        snapshot = with_engine_devices(snapshot, list_devices(engine.binary, tuple(options.rpc), app_paths()))
+    return snapshot
+
+
+def _wishes(options: Namespace) -> Wishes:
+    return Wishes(
+        n_ctx=options.ctx,
+        cache_type_k=options.ctk,
+        cache_type_v=options.ctv,
+        n_batch=options.batch,
+        n_ubatch=options.ubatch,
+        flash_attn=options.flash_attn,
+        n_slots=options.slots,
+        n_threads=options.threads,
+        prompt_cache_mib=options.prompt_cache_mib,
+        reserve_mib=options.reserve_mib,
+        kv_home=KvHome(options.kv),
+        n_gpu_layers=options.ngl,
+        preset=options.preset,
+        extra=split_arguments(options.extra),
+    )
+
+
+def _device_wishes(options: Namespace) -> DeviceWishes:
+    return DeviceWishes(free_mib=dict(options.device), ram_mib=options.ram_mib, rpc_servers=tuple(options.rpc))
+
+
+def _move(text: str) -> tuple[str, str]:
+    """``ID=DEVICE``; ``ram`` and ``CPU`` are what people also call RAM."""
+    card_id, device = parse_place(text)
+    return card_id, RAM if device.upper() in (RAM, "CPU") else device
+
+
+def _left_out(options: Namespace, hardware: HardwareSnapshot) -> tuple[Problem, ...]:
+    """Cards of the machine that the plan cannot use, because no engine has told its name for them."""
+    if options.device:
+        return ()
+    code = "engine_does_not_see_gpu" if hardware.engine_asked else "gpu_not_named"
+    unnamed = [g for g in hardware.gpus if g.kind == "gpu" and g.engine_name is None]
+    return tuple(Problem(code, Severity.WARNING, {"gpu": gpu.name}) for gpu in unnamed)
+
+
+def _switched_off(plan: Plan) -> tuple[Problem, ...]:
+    """One GPU is used at a time; the others are told."""
+    if not plan.devices.off or not plan.devices.gpus:
+        return ()
+    names = ", ".join(device.name for device in plan.devices.off)
+    return (Problem("devices_off", Severity.INFO, {"devices": names, "device": plan.devices.gpus[0].name}),)
+
+
+def _worst_first(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda p: list(Severity).index(p.severity)))

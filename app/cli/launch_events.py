@@ -1,0 +1,149 @@
+"""What a running server tells, as the JSON lines of ``launch`` (docs/cli.md). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.common.problem import ParamValue, Problem, Severity
+from app.diagnose.buffers import BufferRow
+from app.planner.types import Plan
+
+Event = Mapping[str, Any]
+
+TAIL_LINES = 20
+_TIMING = re.compile(
+    r"print_timing: id\s+(?P<slot>\d{1,9}) \| task (?P<task>-?\d{1,12}) \|\s+(?P<prompt>prompt )?eval time =\s*"
+    r"(?P<ms>\d{1,12}\.\d+) ms /\s*(?P<n>\d{1,12}) tokens \(.*?,\s*(?P<tps>[\d.]+|inf|nan|-nan) tokens per second\)"
+)
+_IDLE = "update_slots: all slots are idle"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The engine's own figures for one half of a request: reading the prompt, or decoding the answer.
+
+    tools/server/server-context.cpp:680-686. ``tps`` is None where the engine divides by nothing.
+    """
+
+    slot: int
+    task: int
+    kind: str
+    tokens: int
+    seconds: float
+    tps: float | None
+
+
+def parse_timing(line: str) -> Timing | None:
+    """The timing that a line of the log states, or None."""
+    if "eval time" not in line or (match := _TIMING.search(line)) is None:
+        return None
+    told = match["tps"]
+    tps = float(told) if told[0].isdigit() else None
+    kind = "prompt" if match["prompt"] else "decode"
+    return Timing(int(match["slot"]), int(match["task"]), kind, int(match["n"]), float(match["ms"]) / 1000, tps)
+
+
+def is_idle_line(line: str) -> bool:
+    """The engine says so after every look at ``/slots``, so that our own looking would fill the log."""
+    return line.endswith(_IDLE)
+
+
+def starting_event(pid: int, command: Iterable[str]) -> Event:
+    """The process exists."""
+    return {"event": "starting", "pid": pid, "command": list(command)}
+
+
+def ready_event(
+    url: str, pid: int, affinity: Iterable[int] | None, rows: Iterable[BufferRow], api_key: str | None, seconds: float
+) -> Event:
+    """The server answers. ``buffers`` compares each buffer that the engine allocated with the plan."""
+    return {
+        "event": "ready",
+        "url": url,
+        "pid": pid,
+        "affinity": None if affinity is None else list(affinity),
+        "buffers": [_buffer_json(row) for row in rows],
+        "api_key": api_key,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _buffer_json(row: BufferRow) -> Event:
+    return {
+        "device": row.device,
+        "what": row.what,
+        "predicted": row.predicted_bytes,
+        "actual": row.actual_bytes,
+        "agrees": row.agrees,
+    }
+
+
+def timing_event(timing: Timing) -> Event:
+    """One half of a request that has ended."""
+    return {
+        "event": "timing",
+        "slot": timing.slot,
+        "task": timing.task,
+        "kind": timing.kind,
+        "tokens": timing.tokens,
+        "seconds": timing.seconds,
+        "tok_per_s": timing.tps,
+    }
+
+
+def sample_event(seconds: float, values: Mapping[str, float | None]) -> Event:
+    """Live figures (names: ``app.work.watching``) so many seconds after the server was ready."""
+    return {"event": "sample", "seconds": round(seconds, 3), "values": dict(values)}
+
+
+def log_event(line: str) -> Event:
+    """One line of the engine's output."""
+    return {"event": "log", "text": line}
+
+
+def finding_event(problem: Problem) -> Event:
+    """Something that the user should know."""
+    return {
+        "event": "finding",
+        "code": problem.code,
+        "severity": problem.severity.value,
+        "params": dict(problem.params),
+    }
+
+
+def exited_event(code: int | None, reason: Problem | None, tail: Iterable[str]) -> Event:
+    """The end, always the last event. ``reason`` is null when the end was asked for; ``tail`` only tells failures."""
+    return {
+        "event": "exited",
+        "code": code,
+        "reason": None
+        if reason is None
+        else {"code": reason.code, "severity": reason.severity.value, "params": dict(reason.params)},
+        "tail": [] if reason is None else list(tail)[-TAIL_LINES:],
+    }
+
+
+def readiness_findings(
+    plan: Plan, wanted_cpus: tuple[int, ...], affinity: tuple[int, ...] | None, rows: Iterable[BufferRow]
+) -> tuple[Problem, ...]:
+    """Where the running server is not what the plan said: other CPUs, other buffers. ``plan`` names the devices."""
+    found = []
+    if affinity is not None and wanted_cpus and affinity != tuple(sorted(wanted_cpus)):
+        got, wanted = (",".join(map(str, cpus)) for cpus in (affinity, sorted(wanted_cpus)))
+        found.append(Problem("affinity_differs", Severity.WARNING, {"got": got, "wanted": wanted}))
+    known = {device.name for device in plan.devices.all}
+    for row in rows:
+        if row.agrees is not False:
+            continue
+        code = f"buffer_differs_{row.what}" if row.device in known else "buffer_unplanned"
+        params: dict[str, ParamValue] = {
+            "device": row.device,
+            "what": row.what,
+            "predicted_bytes": row.predicted_bytes,
+            "actual_bytes": row.actual_bytes,
+        }
+        found.append(Problem(code, Severity.WARNING, params))
+    return tuple(found)

@@ -1,0 +1,97 @@
+"""A plan as the JSON of the contract (docs/cli.md, "plan --json"). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+from app.common.problem import Problem
+from app.model.types import ModelInfo
+from app.planner.placement import homes, locations
+from app.planner.types import DeviceEstimate, Placement, Plan
+
+Json = Mapping[str, Any]
+
+
+def plan_json(model: ModelInfo, plan: Plan, problems: Iterable[Problem], *, with_tensors: bool) -> Json:
+    """Everything that a script may rely on."""
+    result: dict[str, Any] = {
+        "model": model_json(model),
+        "devices": [device_json(device) for device in plan.estimate.devices],
+        "homes": homes_json(plan.placement),
+        "kv_home": plan.placement.kv_home.value,
+        "overrides": [
+            {"pattern": rule.pattern, "device": rule.device, "tensors": rule.n_tensors, "bytes": rule.n_bytes}
+            for rule in plan.overrides
+        ],
+        "context": plan.n_ctx,
+        "slots": plan.n_slots,
+        "argv": list(plan.argv),
+        "extra": list(plan.wishes.extra),
+        "speed": {
+            "decode": plan.speed.decode_tps,
+            "prompt": plan.speed.prompt_tps,
+            "kind": plan.speed.kind,
+            "limited_by": plan.speed.limited_by,
+        },
+        "figures": "estimated",
+        "problems": problems_json(problems),
+    }
+    if with_tensors:
+        result["placement"] = locations(model, plan.placement)
+    return result
+
+
+def model_json(model: ModelInfo) -> Json:
+    """The model's identity."""
+    return {
+        "path": model.path,
+        "architecture": model.architecture,
+        "name": model.name,
+        "file_bytes": model.file_bytes,
+        "blocks": model.block_count,
+        "experts": experts_json(model),
+    }
+
+
+def experts_json(model: ModelInfo) -> Json:
+    """How many experts there are, are used for a token, and are shared."""
+    return {"count": model.expert_count, "used": model.expert_used_count, "shared": model.expert_shared_count}
+
+
+def device_json(device: DeviceEstimate) -> Json:
+    """One column. What the engine never prints is ``overhead``: the GPU's context and, in RAM, the prompt cache, which
+    ``prompt_cache`` names once more. ``total`` = weights + kv + compute + overhead."""
+    return {
+        "name": device.device,
+        "kind": device.kind.value,
+        "weights": device.weights_bytes,
+        "kv": device.kv_bytes,
+        "compute": device.compute_bytes,
+        "overhead": device.overhead_bytes + device.prompt_cache_bytes,
+        "prompt_cache": device.prompt_cache_bytes,
+        "reserve": device.reserve_bytes,
+        "total": device.total_bytes,
+        "free": device.free_bytes,
+        "fits": device.fits,
+    }
+
+
+def homes_json(placement: Placement) -> list[Json]:
+    """Runs of layer units with one home, first to last; the unit ``blocks`` is the output."""
+    runs: list[Json] = []
+    for device, units in groupby(enumerate(homes(placement)), key=lambda unit: unit[1]):
+        numbers = [number for number, _ in units]
+        runs.append({"device": device, "first": numbers[0], "last": numbers[-1]})
+    return runs
+
+
+def problems_json(problems: Iterable[Problem]) -> list[Json]:
+    """Codes and parameters; sentences are for people."""
+    return [problem_json(problem) for problem in problems]
+
+
+def problem_json(problem: Problem) -> Json:
+    """One problem."""
+    return {"code": problem.code, "severity": problem.severity.value, "params": dict(problem.params)}

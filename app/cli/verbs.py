@@ -1,0 +1,32 @@
+"""The verbs of the command line. Importing this costs nothing: a verb's module is loaded when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Protocol, cast
+
+VERBS: Mapping[str, str] = {
+    "machine": "app.cli.machine_verb",
+    "inspect": "app.cli.inspect_verb",
+    "plan": "app.cli.plan_verb",
+    "command": "app.cli.command_verb",
+    "launch": "app.cli.launch_verb",
+    "export": "app.cli.export_verb",
+}
+"""Verb -> the module that has ``add_options(parser)`` and ``run(options) -> exit code``."""
+
+
+class Verb(Protocol):
+    """What a verb's module offers."""
+
+    add_options: Callable[..., None]
+    run: Callable[..., int]
+
+
+def load_verb(name: str) -> Verb:
+    """Import the module of a verb."""
+    import importlib
+
+    module: ModuleType = importlib.import_module(VERBS[name])
+    return cast("Verb", module)
