@@ -1,0 +1,150 @@
+"""The window: pages, keys, files dropped on it, trouble in place, language and theme at once."""
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.common.problem import Problem, Severity
+from app.planner.types import RAM
+from app.session.state import RunPhase, RunState
+from app.ui import main_window
+from app.ui.main_window import MainWindow
+from app.ui.theme.manager import ThemeManager, ThemeMode
+from app.ui.widgets.shortcut_list import ShortcutList
+from tests.qt.fake_session import FakeSession
+from tests.qt.plan_models import laptop, small_moe
+
+
+class OtherPage(QWidget):
+    """Stands for the pages that have tests of their own."""
+
+    def __init__(self, session):
+        super().__init__()
+        self.session = session
+
+
+@pytest.fixture
+def session(qapp):
+    return FakeSession(laptop(), small_moe())
+
+
+@pytest.fixture
+def window(session, qtbot, monkeypatch):
+    kinds = tuple(
+        main_window._PageKind(kind.name, OtherPage if kind.make else None, kind.bottom) for kind in main_window._PAGES
+    )
+    monkeypatch.setattr(main_window, "_PAGES", kinds)
+    made = MainWindow(session, ThemeManager.of_app())
+    qtbot.addWidget(made)
+    with qtbot.waitSignal(made.first_painted, timeout=5000):
+        made.show()
+    qtbot.waitActive(made)
+    made.activateWindow()
+    qtbot.waitUntil(lambda: len(made._pages) == len(kinds), timeout=5000)
+    yield made
+    ThemeManager.of_app().set_mode(ThemeMode.LIGHT)
+
+
+def drop(window, path):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(path)])
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(300, 300), Qt.DropAction.CopyAction, data, left, none)
+    QApplication.sendEvent(window, enter)
+    if not enter.isAccepted():
+        return False
+    event = QDropEvent(QPointF(300, 300), Qt.DropAction.CopyAction, data, left, none)
+    QApplication.sendEvent(window, event)
+    return event.isAccepted()
+
+
+def test_that_it_opens_on_the_plan_page_with_the_file_in_its_title(window):
+    assert window.page_name == "plan"
+    assert window.windowTitle() == "Small-MoE-Q4_K_M.gguf — Lanewise"
+
+
+def test_that_ctrl_and_a_number_choose_a_page(window):
+    QTest.keyClick(window, Qt.Key.Key_3, Qt.KeyboardModifier.ControlModifier)
+    assert window.page_name == "machine"
+    QTest.keyClick(window, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+    assert window.page_name == "plan"
+
+
+def test_that_the_rail_chooses_a_page(window):
+    window.rail._buttons["settings"].click()
+    assert window.page_name == "settings"
+
+
+def test_that_undo_and_redo_have_keys_on_every_page(window, session):
+    session.move_cards(("output",), RAM)
+    window.show_page("machine")
+    control = Qt.KeyboardModifier.ControlModifier
+    QTest.keyClick(window, Qt.Key.Key_Z, control)
+    assert not session.undo_stack.canUndo()
+    QTest.keyClick(window, Qt.Key.Key_Z, control | Qt.KeyboardModifier.ShiftModifier)
+    assert session.undo_stack.canUndo()
+
+
+def test_that_ctrl_l_launches_and_a_starting_server_brings_the_run_page(window, session):
+    QTest.keyClick(window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+    assert session.wished == [("launch",)]
+    session.set_run(RunState(RunPhase.STARTING))
+    assert window.page_name == "run"
+    window.show_page("plan")
+    session.set_run(RunState(RunPhase.STARTING, loaded_bytes=5))
+    assert window.page_name == "plan"
+
+
+def test_that_a_model_file_dropped_on_the_window_is_opened(window, session, tmp_path):
+    path = str(tmp_path / "大 模型.gguf")
+    assert drop(window, path)
+    assert session.wished == [("open_model", path)]
+    assert not window._veil.isVisible()
+
+
+def test_that_other_files_are_not_taken(window, session, tmp_path):
+    assert not drop(window, str(tmp_path / "notes.txt"))
+    assert session.wished == []
+
+
+def test_that_trouble_is_shown_in_place_and_can_be_closed(window, session):
+    session.message_raised.emit(Problem("exported", Severity.INFO, {"path": "x.sh"}, ("line one",)))
+    assert window.strip.isVisible()
+    assert "x.sh" in window.strip.text
+    window.strip._close.click()
+    assert not window.strip.isVisible()
+
+
+def test_that_another_language_rebuilds_the_pages_and_keeps_the_plan(window, session, qtbot):
+    session.move_cards(("output",), RAM)
+    session.change_settings(language="zh_CN")
+    qtbot.waitUntil(lambda: window.plan_page.command.launch.text() == "启动", timeout=2000)
+    assert window.plan_page.board.column(RAM).model.find("output").isValid()
+    assert session.undo_stack.canUndo()
+
+
+def test_that_another_theme_is_on_at_once(window, session):
+    session.change_settings(theme="dark")
+    assert ThemeManager.of_app().tokens.is_dark
+    assert window.plan_page.header.verdict_text
+
+
+def test_that_f1_lists_the_keys_without_blocking(window):
+    QTest.keyClick(window, Qt.Key.Key_F1)
+    found = window.findChildren(ShortcutList)
+    assert len(found) == 1
+    assert not found[0].isModal()
+    found[0].close()
+
+
+def test_that_the_window_remembers_its_place(window, session):
+    window.close()
+    assert session.settings.window_geometry
+
+
+def test_that_it_works_at_the_smallest_size_we_promise(window):
+    window.resize(1100, 680)
+    assert (window.width(), window.height()) == (1100, 680)
+    assert window.minimumSizeHint().width() <= 1100

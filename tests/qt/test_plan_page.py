@@ -1,0 +1,291 @@
+"""The plan page shows the session's plan in words and numbers, and every control is a wish to the session."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from app.common.problem import Problem, Severity
+from app.planner.types import RAM
+from app.session.state import EnginePhase, EngineState, RunPhase, RunState
+from app.ui.pages.plan import PlanPage
+from app.words import ENTRIES, Language, say, set_language
+from tests.qt.fake_session import FakeSession
+from tests.qt.plan_models import dense_model, laptop, qwen3_30b, small_moe
+
+
+def shown(page, qtbot, width=1280, height=768):
+    qtbot.addWidget(page)
+    page.resize(width, height)
+    page.show()
+    qtbot.waitActive(page)
+    page.activateWindow()
+    return page
+
+
+@pytest.fixture
+def session(qapp):
+    return FakeSession(laptop(), qwen3_30b(), details_open=True)
+
+
+@pytest.fixture
+def page(session, qtbot):
+    return shown(PlanPage(session), qtbot)
+
+
+def test_that_the_head_names_the_model_and_its_facts(page):
+    assert page.header.chip_texts == ("qwen3moe", "17.3 GiB · Q4_K_M", "48 layers", "128 experts, 8 per token")
+    assert page.header.engine_text == "llama.cpp b11434"
+
+
+def test_that_a_good_plan_gets_a_verdict_with_its_speed_and_its_limit(page):
+    assert page.header.verdict_text.startswith("Runs well: about ")
+    assert page.header.verdict_text.endswith("with 8k context. RAM speed is the limit.")
+
+
+def test_that_an_over_full_plan_says_where_and_by_how_much(page, session):
+    session.set_expert_layers_in_ram(0)
+    missing = -session.plan.estimate.get("CUDA0").left_bytes
+    assert missing > 0
+    assert "Does not fit: CUDA0 needs " in page.header.verdict_text
+    assert "too much" in page.board.column("CUDA0").status
+
+
+def test_that_the_slider_moves_expert_layers_and_follows_the_cards(page, session):
+    page.slider.slider.setValue(30)
+    assert session.expert_layers_in_ram == 30
+    session.move_cards(("experts:0",), RAM)
+    assert page.slider.slider.value() == 31
+    session.undo_stack.undo()
+    assert page.slider.slider.value() == 30
+
+
+def test_that_choosing_a_context_is_a_wish(page, session):
+    combo = page.wishes.context.combo
+    combo.activated.emit(combo.findData(32768))
+    assert session.plan.n_ctx == 32768
+    assert combo.currentText() == "32 768"
+
+
+def test_that_a_typed_context_is_read_as_people_write_it(page, session):
+    combo = page.wishes.context.combo
+    combo.setFocus()
+    combo.lineEdit().selectAll()
+    QTest.keyClicks(combo.lineEdit(), "24k")
+    QTest.keyClick(combo.lineEdit(), Qt.Key.Key_Return)
+    assert session.plan.n_ctx == 24576
+    assert combo.currentText() == "24 576"
+
+
+def test_that_a_text_that_is_no_number_is_put_back(page, session):
+    combo = page.wishes.context.combo
+    combo.setFocus()
+    combo.lineEdit().selectAll()
+    QTest.keyClicks(combo.lineEdit(), "lots")
+    QTest.keyClick(combo.lineEdit(), Qt.Key.Key_Return)
+    assert session.plan.n_ctx == 8192
+    assert combo.currentText() == "8 192"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "field", "wanted"),
+    [
+        ("kv", "q8_0/q8_0", "cache_type_v", "q8_0"),
+        ("slots", 4, "n_slots", 4),
+        ("reserve", 1024, "reserve_mib", 1024),
+        ("ubatch", 1024, "n_ubatch", 1024),
+        ("threads", 8, "n_threads", 8),
+    ],
+)
+def test_that_every_other_wish_reaches_the_plan(page, session, name, value, field, wanted):
+    combo = getattr(page.wishes, name).combo
+    combo.activated.emit(combo.findData(value))
+    assert getattr(session.plan.wishes, field) == wanted
+    assert combo.currentData() == value
+
+
+def test_that_a_preset_makes_another_plan_and_a_move_marks_it_as_edited(page, session):
+    combo = page.wishes.preset.combo
+    combo.activated.emit(combo.findData("experts-cpu"))
+    assert session.expert_layers_in_ram == 48
+    assert combo.currentText() == "All experts in RAM"
+    session.move_cards(("experts:0",), "CUDA0")
+    assert combo.currentText() == "Edited by hand"
+    session.undo_stack.undo()
+    assert combo.currentText() == "All experts in RAM"
+
+
+def test_that_showing_a_plan_sends_no_wish_back(page, session):
+    session.plan_changed.emit()
+    session.plan_changed.emit()
+    assert not session.undo_stack.canUndo()
+
+
+def test_that_details_fold_away_and_are_remembered(page, session):
+    assert page.overrides.isVisible()
+    page.wishes.details.click()
+    assert not page.overrides.isVisible()
+    assert not page.wishes.kv.isVisible()
+    assert page.wishes.context.isVisible()
+    assert session.settings.details_open is False
+
+
+def test_that_the_overrides_are_listed_with_their_hits(page, session):
+    model = page.overrides.model
+    rule = session.plan.overrides[0]
+    texts = [model.data(model.index(0, column)) for column in range(4)]
+    assert texts[0] == rule.pattern
+    assert texts[1:3] == ["RAM", f"{rule.n_tensors} tensors"]
+
+
+def test_that_a_plan_without_overrides_says_so(page, session):
+    session.apply_preset("all-gpu")
+    assert not page.overrides.table.isVisible()
+
+
+def test_that_the_speed_says_its_kind(page):
+    assert page.side.speed.decode.text().isdigit()
+    assert "of weights from RAM" in page.side.speed.reason
+
+
+def test_that_an_unknown_speed_is_a_dash_with_the_reason_and_a_way_out(qtbot):
+    hardware = laptop(ram_gbs=None)
+    memory = type(hardware.memory)(hardware.memory.total_bytes, hardware.memory.available_bytes)
+    session = FakeSession(
+        type(hardware)(hardware.taken_at, hardware.os, hardware.cpu, memory, hardware.gpus), qwen3_30b()
+    )
+    page = shown(PlanPage(session), qtbot)
+    assert page.side.speed.decode.text() == "—"
+    assert "until the RAM has been measured" in page.side.speed.reason
+    page.side.speed._measure.click()
+    assert session.wished == [("measure_ram",)]
+
+
+def test_that_the_selected_card_is_explained_and_can_be_moved_by_a_button(page, session):
+    view = page.board.column("CUDA0").view
+    view.select_only(view.cards.find("output"))
+    assert [button.text() for button in page.side.selection.buttons] == ["Move to RAM"]
+    page.side.selection.buttons[0].click()
+    assert page.board.column(RAM).model.find("output").isValid()
+
+
+def test_that_a_fixed_card_offers_no_button(page):
+    view = page.board.column(RAM).view
+    view.select_only(view.cards.find("embeddings"))
+    assert page.side.selection.buttons == ()
+
+
+def test_that_notes_of_the_plan_are_listed_worst_first(page):
+    page.side.notes.show_problems(
+        (
+            Problem("dense_model", Severity.INFO),
+            Problem("ctx_above_trained", Severity.WARNING, {"n_ctx": 1, "trained": 1}),
+        )
+    )
+    assert len(page.side.notes.texts) == 1
+
+
+def test_that_the_command_follows_the_shell_tab_and_the_plan(page, session):
+    assert "-ot" in page.command.command.toPlainText()
+    bash = next(b for b in page.command.tabs.buttons() if b.text() == "bash")
+    bash.click()
+    assert session.settings.shell == "bash"
+    session.set_wishes(n_ctx=4096)
+    assert "-c 4096" in page.command.command.toPlainText()
+
+
+def test_that_copy_puts_the_command_on_the_clipboard_and_says_so(page, session):
+    page.command.copy.click()
+    assert QGuiApplication.clipboard().text() == session.command_text("powershell")
+    assert "clipboard" in page.command.status.text()
+
+
+def test_that_launch_needs_an_engine_and_says_what_to_do(page, session):
+    assert page.command.launch.isEnabled()
+    session.set_engine(EngineState(EnginePhase.MISSING))
+    assert not page.command.launch.isEnabled()
+    assert "llama-server" in page.command.status.text()
+    session.set_engine(EngineState(EnginePhase.BUILDING, progress=0.5))
+    assert page.header.engine_text == "Building llama.cpp, 50 %"
+    session.set_engine(EngineState(EnginePhase.READY, "x", "b11434"))
+    assert page.command.launch.isEnabled()
+    assert page.command.status.text() == ""
+
+
+def test_that_launch_becomes_stop_while_the_server_runs(page, session):
+    session.set_run(RunState(RunPhase.READY))
+    assert not page.command.launch.isVisible()
+    page.command.stop.click()
+    assert session.wished == [("stop",)]
+    session.set_run(RunState(RunPhase.STOPPED))
+    assert page.command.launch.isVisible()
+
+
+def test_that_only_one_button_of_the_page_is_filled(page):
+    filled = [b for b in page.findChildren(QAbstractButton) if b.property("look") == "primary" and b.isVisible()]
+    assert filled == [page.command.launch]
+
+
+def test_that_undo_and_redo_name_what_they_do(page, session):
+    assert not page.header._undo.isEnabled()
+    session.move_cards(("output",), RAM)
+    assert page.header._undo.isEnabled()
+    assert page.header._undo.toolTip() == "Undo: move to RAM"
+    page.header._undo.click()
+    assert page.header._redo.isEnabled()
+
+
+def test_that_a_move_is_told_in_the_status_line(page, session):
+    page.board.request_move(("output",), RAM)
+    assert page.command.status.text().startswith("Output head → RAM. Fits, ")
+
+
+def test_that_without_a_model_the_page_invites_to_open_one(qtbot):
+    session = FakeSession(laptop())
+    page = shown(PlanPage(session), qtbot)
+    assert page.empty.isVisible()
+    assert page.empty.words[0] == "Drop a .gguf model here"
+    page.demo_button.click()
+    assert session.wished == [("open_demo",)]
+    session.model_loading_changed.emit(True)
+    assert page.empty.words[0] == "Reading the model's header…"
+    session.show_model(small_moe())
+    assert not page.empty.isVisible()
+    assert page.board.isVisible()
+
+
+def test_that_a_dense_model_is_planned_without_a_slider(qtbot):
+    page = shown(PlanPage(FakeSession(laptop(), dense_model())), qtbot)
+    assert "dense model" in page.header.verdict_text
+    assert not page.slider.isVisible()
+    assert page.board.column("CUDA0").model.find("dense_ffn:0-31").isValid()
+
+
+def test_that_without_a_gpu_everything_is_in_ram_and_the_page_says_why(qtbot):
+    page = shown(PlanPage(FakeSession(laptop(gpus=False), small_moe())), qtbot)
+    assert page.no_gpu.isVisible()
+    assert [column.device for column in page.board.columns] == [RAM]
+
+
+def test_that_everything_on_the_page_has_a_name_for_screen_readers(page):
+    for widget in page.findChildren(QWidget):
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible() and widget.isEnabled():
+            name = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
+            parent = widget.parentWidget()
+            assert name or (parent is not None and parent.accessibleName()), widget
+
+
+@pytest.mark.parametrize("language", [Language.EN, Language.ZH_CN])
+@pytest.mark.parametrize(("width", "height"), [(1024, 640), (1280, 768)])
+def test_that_the_page_fits_a_small_window_in_both_languages(session, qtbot, language, width, height):
+    set_language(language)
+    page = shown(PlanPage(session), qtbot, width, height)
+    assert (page.width(), page.height()) == (width, height)
+    assert page.minimumSizeHint().width() <= width
+    assert page.minimumSizeHint().height() <= height
+
+
+@pytest.mark.parametrize("code", [code for code in ENTRIES if code.startswith("plan.limit.")])
+def test_that_every_limit_has_a_sentence(code):
+    assert say(code).endswith(".")
