@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 
 from app.model.types import ModelInfo, Role, TensorInfo
 from app.planner.placement import NOT_LOADED, kv_device, locations
@@ -33,6 +32,7 @@ _KIND = {
 _ROLE = {kind: role for role, kind in _KIND.items() if role is not Role.NORM}
 _ORDER = ("attention", "recurrent", "dense_ffn", "shared", "router", "output", "experts", "embeddings", "other")
 _UNLOADED_ORDER = ("mtp", "vision")
+_FIXED = frozenset({"embeddings", "mtp", "vision", "other"})
 _PART = re.compile(r"(?:ffn_)?(gate_up|gate|up|down)_(?:ch)?exps\b|ffn_(gate|up|down)(?:_shexp)?\b")
 
 
@@ -54,26 +54,110 @@ def part_of(tensor: TensorInfo) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Atom:
-    """The tensors of one part of one block on one device."""
+class _Part:
+    """The tensors of one part of one block of one kind: what the smallest card holds when they stay together."""
 
     kind: str
     block: int | None
-    part: str
-    device: str
+    name: str
     tensors: tuple[TensorInfo, ...]
 
 
-def _atoms(model: ModelInfo, where: Mapping[str, str]) -> list[_Atom]:
-    grouped: dict[tuple[str, int | None, str, str], list[TensorInfo]] = {}
-    for tensor in model.tensors:
-        device = where.get(tensor.name, RAM)
-        grouped.setdefault((kind_of(tensor), tensor.block, part_of(tensor), device), []).append(tensor)
-    return [_Atom(k, b, p, d, tuple(ts)) for (k, b, p, d), ts in grouped.items()]
+_Located = tuple[_Part, str]
+"""A part, or the share of it that lies on one device, and that device."""
 
 
-def _card(card_id: str, kind: str, device: str, atoms: Iterable[_Atom], kv: int, children: tuple[Card, ...]) -> Card:
-    tensors = [t for atom in atoms for t in atom.tensors]
+class BoardCards:
+    """All cards of one model, column by column.
+
+    Parts are sorted out once per model; cards of blocks that a move did not touch come from a cache, so that a move of
+    one card costs one block and not the whole board.
+    """
+
+    def __init__(self, model: ModelInfo) -> None:
+        grouped: dict[tuple[str, int | None, str], list[TensorInfo]] = {}
+        for tensor in model.tensors:
+            grouped.setdefault((kind_of(tensor), tensor.block, part_of(tensor)), []).append(tensor)
+        self._parts = [_Part(k, b, name, tuple(ts)) for (k, b, name), ts in grouped.items()]
+        self._blocks: dict[tuple[str, int, str, int], Card] = {}
+
+    def columns(
+        self,
+        model: ModelInfo,
+        placement: Placement,
+        device_names: Iterable[str],
+        kv_bytes_by_block: Mapping[int, int],
+        where: Mapping[str, str] | None = None,
+    ) -> dict[str, tuple[Card, ...]]:
+        """Every column's cards, top level first in a fixed order of kinds.
+
+        ``kv_bytes_by_block``: KV (or recurrent state) bytes of each block, shown in the attention card of the device
+        where that KV really lives; a card whose KV lives elsewhere (-nkvo) shows none.
+        """
+        located = self._located(locations(model, placement) if where is None else where)
+        kv_home = {block: kv_device(placement, block) for block in kv_bytes_by_block}
+        columns: dict[str, tuple[Card, ...]] = {}
+        for device in device_names:
+            kv_here = {b: n for b, n in kv_bytes_by_block.items() if kv_home[b] == device}
+            column: list[Card] = []
+            for kind in (*_ORDER, *_UNLOADED_ORDER):
+                if kind in located:
+                    column.extend(self._kind_cards(kind, located[kind], kv_here, device))
+            columns[device] = tuple(column)
+        return columns
+
+    def _located(self, where: Mapping[str, str]) -> dict[str, list[_Located]]:
+        """Kind -> parts with their device; a part whose tensors are apart becomes one share per device."""
+        found: dict[str, list[_Located]] = {}
+        for part in self._parts:
+            devices = {where.get(t.name, RAM) for t in part.tensors}
+            here = found.setdefault(part.kind, [])
+            if len(devices) == 1:
+                here.append((part, devices.pop()))
+                continue
+            for device in sorted(devices):
+                share = tuple(t for t in part.tensors if where.get(t.name, RAM) == device)
+                here.append((_Part(part.kind, part.block, part.name, share), device))
+        return found
+
+    def _kind_cards(self, kind: str, located: list[_Located], kv: Mapping[int, int], device: str) -> list[Card]:
+        """All top-level cards of one kind on one device. ``located`` holds the kind's parts on every device."""
+        if all(part.block is None for part, _ in located):
+            return _blockless_cards(kind, located, device)
+        devices_of: dict[int, set[str]] = {}
+        by_block: dict[int, list[_Part]] = {}
+        for part, on in located:
+            if part.block is None:
+                continue
+            devices_of.setdefault(part.block, set()).add(on)
+            if on == device:
+                by_block.setdefault(part.block, []).append(part)
+        known = sorted(devices_of)
+        whole = [b for b in by_block if len(devices_of[b]) == 1]
+        cards: list[Card] = []
+        for run in _runs(whole, known):
+            children = tuple(self._block_card(kind, b, device, by_block[b], kv.get(b, 0)) for b in run)
+            cards.append(children[0] if len(run) == 1 else _run_card(kind, device, run, children))
+        for block, parts in by_block.items():
+            if len(devices_of[block]) > 1:
+                cards.extend(_card(f"{kind}:{block}:{p.name}", kind, device, (p,)) for p in parts)
+        return sorted(cards, key=lambda c: (c.first or 0, c.id))
+
+    def _block_card(self, kind: str, block: int, device: str, parts: list[_Part], kv: int) -> Card:
+        kv = kv if kind in ("attention", "recurrent") else 0
+        key = (kind, block, device, kv)
+        found = self._blocks.get(key)
+        if found is None:
+            block_id = f"{kind}:{block}"
+            children = tuple(_card(f"{block_id}:{p.name}", kind, device, (p,)) for p in parts) if len(parts) > 1 else ()
+            found = self._blocks[key] = _card(block_id, kind, device, parts, kv, children)
+        return found
+
+
+def _card(
+    card_id: str, kind: str, device: str, parts: Iterable[_Part], kv: int = 0, children: tuple[Card, ...] = ()
+) -> Card:
+    tensors = [t for part in parts for t in part.tensors]
     blocks = [t.block for t in tensors if t.block is not None]
     types: dict[str, int] = {}
     for tensor in tensors:
@@ -87,26 +171,48 @@ def _card(card_id: str, kind: str, device: str, atoms: Iterable[_Atom], kv: int,
         n_bytes=sum(t.n_bytes for t in tensors),
         n_tensors=len(tensors),
         kv_bytes=kv,
-        types=tuple(sorted(types, key=lambda name: (-types[name], name))),
+        types=_heaviest_first(types),
         tensor_names=tuple(t.name for t in tensors),
         children=children,
-        movable=kind not in ("embeddings", "mtp", "vision", "other"),
+        movable=kind not in _FIXED,
     )
 
 
-def _part_cards(prefix: str, kind: str, atoms: list[_Atom]) -> tuple[Card, ...]:
-    return tuple(_card(f"{prefix}:{a.part}", kind, a.device, (a,), 0, ()) for a in atoms)
+def _run_card(kind: str, device: str, run: list[int], children: tuple[Card, ...]) -> Card:
+    """The card over a run of whole blocks: sums of its children."""
+    types: dict[str, int] = {}
+    for child in children:
+        for name in child.types:
+            types[name] = types.get(name, 0) + child.n_bytes
+    return Card(
+        id=f"{kind}:{run[0]}-{run[-1]}",
+        role=_ROLE[kind],
+        device=device,
+        first=run[0],
+        last=run[-1],
+        n_bytes=sum(c.n_bytes for c in children),
+        n_tensors=sum(c.n_tensors for c in children),
+        kv_bytes=sum(c.kv_bytes for c in children),
+        types=_heaviest_first(types),
+        tensor_names=tuple(name for c in children for name in c.tensor_names),
+        children=children,
+        movable=kind not in _FIXED,
+    )
 
 
-def _block_cards(kind: str, atoms: list[_Atom], kv_by_block: Mapping[int, int]) -> tuple[Card, ...]:
-    cards = []
-    for block, group in groupby(sorted(atoms, key=lambda a: a.block or 0), key=lambda a: a.block):
-        members = list(group)
-        block_id = f"{kind}:{block}"
-        kv = kv_by_block.get(block or 0, 0) if kind in ("attention", "recurrent") else 0
-        children = _part_cards(block_id, kind, members) if len(members) > 1 else ()
-        cards.append(_card(block_id, kind, members[0].device, members, kv, children))
-    return tuple(cards)
+def _heaviest_first(types: Mapping[str, int]) -> tuple[str, ...]:
+    return tuple(sorted(types, key=lambda name: (-types[name], name)))
+
+
+def _blockless_cards(kind: str, located: list[_Located], device: str) -> list[Card]:
+    """Embeddings, the output head and the like: one card while all of it is together, else one per part."""
+    here = [part for part, on in located if on == device]
+    if not here:
+        return []
+    parts = [_card(f"{kind}:{p.name}", kind, device, (p,)) for p in here]
+    if len(here) == len(located):
+        return [_card(kind, kind, device, here, 0, tuple(parts) if len(parts) > 1 else ())]
+    return parts
 
 
 def _runs(blocks: Iterable[int], known: list[int]) -> Iterable[list[int]]:
@@ -123,62 +229,11 @@ def _runs(blocks: Iterable[int], known: list[int]) -> Iterable[list[int]]:
         yield run
 
 
-def _kind_cards(kind: str, atoms: list[_Atom], kv_by_block: Mapping[int, int], device: str) -> list[Card]:
-    """All top-level cards of one kind on one device. ``atoms`` holds the kind's atoms on every device."""
-    if all(a.block is None for a in atoms):
-        here = [a for a in atoms if a.device == device]
-        if not here:
-            return []
-        whole = len(here) == len(atoms)
-        children = _part_cards(kind, kind, here) if len(here) > 1 else ()
-        if whole:
-            return [_card(kind, kind, device, here, 0, children)]
-        return list(_part_cards(kind, kind, here))
-    devices_of: dict[int, set[str]] = {}
-    for atom in atoms:
-        if atom.block is not None:
-            devices_of.setdefault(atom.block, set()).add(atom.device)
-    known = sorted(devices_of)
-    here = [a for a in atoms if a.device == device and a.block is not None]
-    whole_blocks = {b for b, ds in devices_of.items() if ds == {device}}
-    cards: list[Card] = []
-    for run in _runs(whole_blocks, known):
-        members = [a for a in here if a.block in set(run)]
-        card_id = f"{kind}:{run[0]}" if len(run) == 1 else f"{kind}:{run[0]}-{run[-1]}"
-        children = _block_cards(kind, members, kv_by_block)
-        if len(run) == 1:
-            cards.append(children[0])
-        else:
-            cards.append(_card(card_id, kind, device, members, sum(c.kv_bytes for c in children), children))
-    cards.extend(
-        _card(f"{kind}:{atom.block}:{atom.part}", kind, device, (atom,), 0, ())
-        for atom in here
-        if atom.block not in whole_blocks
-    )
-    return sorted(cards, key=lambda c: (c.first or 0, c.id))
-
-
 def cards_by_device(
     model: ModelInfo, placement: Placement, device_names: Iterable[str], kv_bytes_by_block: Mapping[int, int]
 ) -> dict[str, tuple[Card, ...]]:
-    """Every column's cards, top level first in a fixed order of kinds.
-
-    ``kv_bytes_by_block``: KV (or recurrent state) bytes of each block, shown in the attention card of the device
-    where that KV really lives; a card whose KV lives elsewhere (-nkvo) shows none.
-    """
-    where = locations(model, placement)
-    atoms: dict[str, list[_Atom]] = {}
-    for atom in _atoms(model, where):
-        atoms.setdefault(atom.kind, []).append(atom)
-    columns: dict[str, tuple[Card, ...]] = {}
-    for device in device_names:
-        kv_here = {b: n for b, n in kv_bytes_by_block.items() if kv_device(placement, b) == device}
-        column: list[Card] = []
-        for kind in (*_ORDER, *_UNLOADED_ORDER):
-            if kind in atoms:
-                column.extend(_kind_cards(kind, atoms[kind], kv_here, device))
-        columns[device] = tuple(column)
-    return columns
+    """Every column's cards, for a caller that needs them once; see ``BoardCards``."""
+    return BoardCards(model).columns(model, placement, device_names, kv_bytes_by_block)
 
 
 def tied_output_card(model: ModelInfo, device: str) -> Card | None:

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 from app.model.types import ModelInfo, Role, TensorInfo
 from app.planner.kv import KvSettings, sliding_cells
-from app.planner.placement import NOT_LOADED, kv_device
+from app.planner.placement import homes, kv_device
 from app.planner.types import RAM, DeviceKind, DeviceSet, Placement
 
 _F32 = 4
+_FFN = frozenset({Role.DENSE_FFN, Role.SHARED_EXPERT, Role.ROUTED_EXPERT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +68,19 @@ class _Where:
 
 
 def _work_on(model: ModelInfo, placement: Placement, where: dict[str, str], device: str) -> _Where:
-    blocks = range(model.block_count - model.nextn_count)
-    homes = [placement.home_of_unit(b) for b in blocks]
-    here = [t for t in model.tensors if t.role not in NOT_LOADED and where.get(t.name) == device]
-    ffn = [t for t in here if t.role in (Role.DENSE_FFN, Role.SHARED_EXPERT)]
+    homes_here = homes(placement)[: model.block_count - model.nextn_count]
+    ffn, experts = [], False
+    for tensor in model.tensors:
+        if tensor.role in _FFN and where.get(tensor.name) == device:
+            if tensor.role is Role.ROUTED_EXPERT:
+                experts = True
+            else:
+                ffn.append(tensor)
     return _Where(
-        attention=device in homes,
+        attention=device in homes_here,
         dense=_dense_bytes(ffn, (model.embedding_length or 0) * _F32),
-        experts=any(t.role is Role.ROUTED_EXPERT for t in here),
-        boundary=device in homes and any(h != device for h in homes),
+        experts=experts,
+        boundary=device in homes_here and any(h != device for h in homes_here),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.common.units import MIB
 from app.model.types import ModelInfo, Role
@@ -22,13 +22,20 @@ class RunSettings:
     prompt_cache_bytes: int = 0
 
 
-def estimate(model: ModelInfo, placement: Placement, devices: DeviceSet, settings: RunSettings) -> MemoryEstimate:
+def estimate(
+    model: ModelInfo,
+    placement: Placement,
+    devices: DeviceSet,
+    settings: RunSettings,
+    where: dict[str, str] | None = None,
+) -> MemoryEstimate:
     """Bytes per device, columns in the board's order.
 
     Weights are the sum of tensor sizes (exact up to the backend's alignment: llama-model.cpp:1932 prints the same
-    sum); a tied token_embd counts once more at a GPU output home (llama-model-loader.cpp:1149).
+    sum); a tied token_embd counts once more at a GPU output home (llama-model-loader.cpp:1149). ``where``: the
+    tensors' locations when the caller has them.
     """
-    where = locations(model, placement)
+    where = locations(model, placement) if where is None else where
     kv_blocks = kv_bytes_by_block(model, settings.kv)
     weights = _weights(model, placement, devices, where)
     kv = {d.name: 0 for d in devices.all}
@@ -74,6 +81,13 @@ def _device_estimate(
         reserve_bytes=device.reserve_bytes,
         total_capacity_bytes=device.total_bytes,
         free_bytes=device.free_bytes,
+    )
+
+
+def with_prompt_cache(predicted: MemoryEstimate, n_bytes: int) -> MemoryEstimate:
+    """The same estimate with another prompt cache in RAM."""
+    return MemoryEstimate(
+        tuple(replace(d, prompt_cache_bytes=n_bytes) if d.device == RAM else d for d in predicted.devices)
     )
 
 

@@ -10,9 +10,9 @@ from app.common.units import MIB
 from app.model.types import ModelInfo
 from app.planner.argv import ArgvRequest, to_argv
 from app.planner.kv import CACHE_TYPES, KvSettings, kv_bytes_by_block
-from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate
+from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate, with_prompt_cache
 from app.planner.overrides import compile_overrides, prove
-from app.planner.placement import expert_layers_in_ram
+from app.planner.placement import expert_layers_in_ram, locations
 from app.planner.presets import PRESETS, preset_placement, wishes_for_preset
 from app.planner.speed import estimate_speed
 from app.planner.types import RAM, DeviceSet, KvHome, MemoryEstimate, Override, Placement, Plan, Wishes
@@ -88,12 +88,12 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
         settings = run_settings(model, wishes, wishes.prompt_cache_mib or 0)
         placement = preset_placement(model, devices, wishes, lambda p: estimate(model, p, devices, settings))
     placement = replace(placement, kv_home=kv_home)
-    without_cache = estimate(model, placement, devices, run_settings(model, wishes, 0))
+    where = locations(model, placement)
+    predicted = estimate(model, placement, devices, run_settings(model, wishes, 0), where)
     prompt_cache_mib = wishes.prompt_cache_mib
     if prompt_cache_mib is None:
-        prompt_cache_mib = default_prompt_cache_mib(without_cache.get(RAM).left_bytes)
-    settings = run_settings(model, wishes, prompt_cache_mib)
-    predicted = estimate(model, placement, devices, settings)
+        prompt_cache_mib = default_prompt_cache_mib(predicted.get(RAM).left_bytes)
+    predicted = with_prompt_cache(predicted, prompt_cache_mib * MIB)
     overrides = compile_overrides(model, placement, devices)
     unproven = prove(model, placement, devices, overrides)
     command = to_argv(_argv_request(inputs, placement, prompt_cache_mib, predicted, overrides), inputs.capabilities)
@@ -106,7 +106,7 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
         placement=placement,
         overrides=overrides,
         estimate=predicted,
-        speed=estimate_speed(model, placement, devices, kv_bytes_by_block(model, settings.kv)),
+        speed=estimate_speed(model, placement, devices, kv_bytes_by_block(model, kv_settings(model, wishes)), where),
         argv=command.argv,
         problems=(*((unproven,) if unproven else ()), *_problems(inputs, predicted), *command.problems),
         is_edited=is_edited,

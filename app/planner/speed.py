@@ -30,10 +30,14 @@ def active_bytes(model: ModelInfo, tensor: TensorInfo) -> float:
 
 
 def estimate_speed(
-    model: ModelInfo, placement: Placement, devices: DeviceSet, kv_by_block: dict[int, int]
+    model: ModelInfo,
+    placement: Placement,
+    devices: DeviceSet,
+    kv_by_block: dict[int, int],
+    where: dict[str, str] | None = None,
 ) -> SpeedEstimate:
     """Decode tok/s at a quarter of the context; None where a bandwidth that matters is unknown."""
-    where = locations(model, placement)
+    where = locations(model, placement) if where is None else where
     read = {d.name: 0.0 for d in devices.all}
     for tensor in model.tensors:
         place = where.get(tensor.name)

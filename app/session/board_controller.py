@@ -13,7 +13,7 @@ from app.common.problem import Problem, ProblemError
 from app.engine.apikey import new_api_key
 from app.hardware.types import HardwareSnapshot
 from app.model.types import ModelInfo
-from app.planner.cards import cards_by_device, tied_output_card
+from app.planner.cards import BoardCards, tied_output_card
 from app.planner.devices import DeviceWishes
 from app.planner.kv import kv_bytes_by_block
 from app.planner.memory import estimate
@@ -49,6 +49,7 @@ class BoardController(QObject):
         self._hardware: HardwareSnapshot | None = None
         self._capabilities: Capabilities | None = None
         self._board = BoardState()
+        self._cards: BoardCards | None = None
         self._columns: dict[str, tuple[Card, ...]] = {}
         self._slider_gesture = 0
         self._slider_clock = QElapsedTimer()
@@ -76,6 +77,7 @@ class BoardController(QObject):
     def use_model(self, model: ModelInfo, reserve_mib: int | None) -> None:
         """Another file: fresh wishes, a fresh plan, nothing to undo. ``changed`` is left to the caller."""
         self.model = model
+        self._cards = BoardCards(model)
         self.undo_stack.clear()
         self._board = BoardState(Wishes(reserve_mib=reserve_mib), None, self._board.gpu)
         self.replan()
@@ -177,7 +179,8 @@ class BoardController(QObject):
         except ProblemError as error:
             self.message_raised.emit(error.problem)
             return
-        self._columns = _columns(inputs.model, self.plan)
+        assert self._cards is not None
+        self._columns = _columns(self._cards, inputs.model, self.plan)
 
     def _fitting_placement(self, inputs: PlanInputs) -> Placement | None:
         """The board's placement, unless its devices are not there any more (a card was switched off or unplugged)."""
@@ -202,9 +205,9 @@ class BoardController(QObject):
         )
 
 
-def _columns(model: ModelInfo, plan: Plan) -> dict[str, tuple[Card, ...]]:
+def _columns(cards: BoardCards, model: ModelInfo, plan: Plan) -> dict[str, tuple[Card, ...]]:
     kv = kv_bytes_by_block(model, kv_settings(model, plan.wishes))
-    columns = cards_by_device(model, plan.placement, [d.name for d in plan.devices.all], kv)
+    columns = cards.columns(model, plan.placement, [d.name for d in plan.devices.all], kv)
     home = plan.placement.home_of_unit(model.block_count)
     tied = tied_output_card(model, home)
     if tied is not None:
