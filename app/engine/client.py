@@ -121,12 +121,14 @@ class ServerClient:
         }
         if max_tokens is not None:
             body["max_tokens"] = max_tokens
-        done = ChatDone("cancelled")
+        done: ChatDone | None = None
         for event in self._chat_events(body, stop_event):
             if isinstance(event, ChatDone):
                 done = event
             else:
                 on_event(event)
+        if done is None:
+            done = ChatDone("cancelled" if stop_event.is_set() else "interrupted")
         on_event(done)
         return done
 
@@ -148,6 +150,8 @@ class ServerClient:
                         raise self._refused(response.status_code, response.read())
                     for data in sse_data(response.iter_bytes()):
                         yield from parse_chat_chunk(data)
+                        if stop_event.is_set():
+                            return
             except (httpx.HTTPError, OSError) as error:
                 if not stop_event.is_set():
                     raise fail("server_unreachable", url=self.url, why=_reason(error)) from error

@@ -210,8 +210,14 @@ def _matches(rules: Sequence[_Rule], lines: Iterable[str], severity: Severity, o
 def _evidence(raw: Sequence[str], index: int) -> tuple[str, ...]:
     """The decisive line, then the error lines around it."""
     errors = [line for line in raw if line != raw[index] and split_level(line[:_LONGEST_EVIDENCE])[0] == "E"]
-    return tuple(line[:_LONGEST_EVIDENCE] for line in [raw[index], *errors][:_MOST_EVIDENCE])
+    return tuple(_readable(line) for line in [raw[index], *errors][:_MOST_EVIDENCE])
 
 
 def _last_lines(raw: Sequence[str]) -> tuple[str, ...]:
-    return tuple(line[:_LONGEST_EVIDENCE] for line in raw[-_MOST_EVIDENCE:])
+    return tuple(_readable(line) for line in raw[-_MOST_EVIDENCE:])
+
+
+def _readable(line: str) -> str:
+    """The line as it stands; a line of ``--log-jsonl`` as the text in it."""
+    text = split_level(line)[1] if line.startswith('{"type"') else line
+    return text[:_LONGEST_EVIDENCE]

@@ -42,7 +42,7 @@ class PromptProgress:
 
 @dataclass(frozen=True, slots=True)
 class ChatDone:
-    """The end: ``stop`` (complete), ``length`` (out of tokens or context), ``cancelled`` (by us)."""
+    """The end: ``stop`` (complete), ``length`` (out of tokens or context), ``cancelled`` (by us), ``interrupted``."""
 
     finish_reason: str
 
