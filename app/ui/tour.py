@@ -34,6 +34,7 @@ _WAIT_S = 60.0
 _LIVE_S = 20.0
 _SIZE = (1366, 768)
 _PROMPT = "Tell me a story about a lane that leads to a small sea."
+_GO_ON = "Go on."
 
 
 class TourError(Exception):
@@ -198,7 +199,7 @@ class _Tour:
         session = self._session
         session.send_prompt(_PROMPT)
         self._expect(lambda: session.chat.phase is ChatPhase.ANSWERING, "answer")
-        wait_until(lambda: session.run.phase is not RunPhase.READY, _LIVE_S)
+        self._watch_curves()
         history = session.history()
         rates = [value for value in history.column("tok.decode") if value == value and value > 0]
         if not session.chat.answer or len(history) < _LIVE_S or not rates:
@@ -207,6 +208,15 @@ class _Tour:
         self._step("prompt", said)
         session.stop_answer()
         self._expect(lambda: session.chat.phase is ChatPhase.IDLE, "answer_end")
+
+    def _watch_curves(self) -> None:
+        """Twenty seconds of live curves; the demo's answers are short, so it is asked to go on."""
+        session = self._session
+        deadline = time.monotonic() + _LIVE_S
+        while time.monotonic() < deadline and session.run.phase is RunPhase.READY:
+            wait_until(lambda: session.chat.phase is ChatPhase.IDLE, deadline - time.monotonic())
+            if time.monotonic() < deadline - 1:
+                session.send_prompt(_GO_ON)
 
     def _stop(self) -> None:
         session = self._session
