@@ -106,6 +106,17 @@ def test_that_a_server_that_does_not_know_our_key_is_a_stranger(launch_fake):
     assert health_status("127.0.0.1", free_port(), PATIENCE_S) is None
 
 
+def test_that_a_server_outlives_the_thread_that_asked_for_it(launch_fake):
+    started = []
+    worker = threading.Thread(target=lambda: started.append(launch_fake(api_key="k")))
+    worker.start()
+    worker.join()
+    ((server, events),) = started
+    events.wait_for(Ready)
+    assert health_status("127.0.0.1", int(server.url.rsplit(":", 1)[1]), PATIENCE_S) == 200
+    assert not server.is_over
+
+
 def test_that_a_crash_while_loading_ends_the_wait(launch_fake):
     server, events = launch_fake("--crash", 7)
     ended = events.wait_for(Exited)

@@ -121,6 +121,16 @@ def test_that_a_chat_streams_text_figures_and_its_end(client):
     assert last.prompt_n > 0
 
 
+def test_that_prompts_stay_out_of_the_log(served, client):
+    server, events, _ = served
+    done = client.stream_chat([{"role": "user", "content": "xylophone"}], print, threading.Event(), max_tokens=4)
+    assert done.finish_reason == "length"
+    server.stop()
+    events.wait_for(Exited)
+    assert server.wait(PATIENCE_S)
+    assert not [line for line in server.tail(2000) if "xylophone" in line]
+
+
 def test_that_cancelling_an_answer_frees_the_server(client):
     stop = threading.Event()
     events = []
