@@ -221,18 +221,15 @@ def loading_run() -> RunState:
 
 
 def failed_run() -> RunState:
-    """A server that ended by itself; the problem is one whose words this area owns."""
+    """A server that ended by itself."""
     evidence = (
         "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 816.00 MiB on device 0: cudaMalloc failed: out of "
         "memory",
         "alloc_tensor_range: failed to allocate CUDA0 buffer of size 855638016",
         "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache",
     )
-    return RunState(
-        RunPhase.FAILED,
-        exit_code=1,
-        problem=Problem("settings_unreadable", params={"path": "x", "reason": "y"}, evidence=evidence),
-    )
+    problem = Problem("kv_oom", params={"device": "CUDA0", "n_bytes": 816 * MIB}, evidence=evidence)
+    return RunState(RunPhase.FAILED, exit_code=1, problem=problem)
 
 
 def answering() -> ChatState:

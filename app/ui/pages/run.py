@@ -159,5 +159,5 @@ class RunPage(QWidget):
     @override
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if self._session.run.phase is RunPhase.READY:
-            self.chat.prompt.setFocus(Qt.FocusReason.OtherFocusReason)
+        is_ready = self._session.run.phase is RunPhase.READY
+        (self.chat.prompt if is_ready else self.header.button).setFocus(Qt.FocusReason.OtherFocusReason)

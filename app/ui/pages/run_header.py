@@ -112,7 +112,7 @@ class RunHeader(QFrame):
         self._sentence.setFont(SectionTitle(factor=1.05).font())
         self._sentence.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._address = CopyField(say("run.address"), 24)
-        self._key = CopyField(say("run.api_key"), 27)
+        self._key = CopyField(say("run.api_key"), 36)
         self._cpus_icon = QLabel()
         self._cpus_icon.setFixedWidth(16)
         self._cpus = ElidedLabel()

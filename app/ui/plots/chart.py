@@ -24,13 +24,12 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph ships no types
     """Axes, grid lines, curves and dashed lines; it knows neither words nor units."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, background=None)
+        super().__init__(parent, background=None, enableMenu=False)
         self.setAntialiasing(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFrameShape(self.Shape.NoFrame)
         self._item = self.getPlotItem()
         self._item.setMouseEnabled(x=False, y=False)
-        self._item.setMenuEnabled(False)
         self._item.hideButtons()
         self._item.disableAutoRange()
         self._item.layout.setContentsMargins(0, 4, 14, 0)

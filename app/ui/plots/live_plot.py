@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
@@ -49,6 +50,7 @@ class LivePlot(QWidget):
         self._span_s = DEFAULT_SPAN_S
         self._is_live = True
         self._dialog: NumbersDialog | None = None
+        self._drawn: list[tuple[FloatArray, FloatArray]] = []
         self._build()
         self._timer = QTimer(self)
         self._timer.setInterval(REDRAW_MS)
@@ -80,7 +82,7 @@ class LivePlot(QWidget):
         head.addStretch(1)
         head.addWidget(self._value)
         head.addWidget(self._button)
-        layout = QVBoxLayout(self)
+        self._column = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
         layout.addLayout(head)
@@ -118,7 +120,7 @@ class LivePlot(QWidget):
         for i, one in enumerate(self._series):
             self._chart.set_line(i, one.predicted)
         self._on_theme_changed()
-        self.redraw()
+        self._draw_anew()
 
     def set_empty_text(self, text: str) -> None:
         """What stands in the chart while there is nothing to draw."""
@@ -129,7 +131,7 @@ class LivePlot(QWidget):
         """Show the last ``seconds``."""
         self._span_s = seconds
         self._chart.set_x(seconds, x_ticks(seconds))
-        self.redraw()
+        self._draw_anew()
 
     def set_live(self, is_live: bool) -> None:
         """A finished run stands still: draw once more and stop the clock."""
@@ -139,13 +141,33 @@ class LivePlot(QWidget):
 
     @Slot()
     def redraw(self) -> None:
-        """Ask the reader for the newest numbers and draw them."""
+        """Ask the reader for the newest numbers and draw them, unless the picture would be the same."""
         read = [self._reader(one.key, self._span_s) for one in self._series]
+        if self._looks_the_same(read):
+            return
+        self._drawn = read
         for i, (ages, values) in enumerate(read):
             self._chart.set_curve(i, ages, values)
         self._fit_range([values for _, values in read])
         self._show_values([newest(ages, values) for ages, values in read])
         self._empty.setVisible(not any(values.size for _, values in read))
+
+    def _looks_the_same(self, read: Sequence[tuple[FloatArray, FloatArray]]) -> bool:
+        """The same values, moved by less than a pixel: most redraws between two samples."""
+        if len(read) != len(self._drawn) or not read:
+            return False
+        pixel_s = self._span_s / max(1, self._chart.width())
+        return all(
+            new.size == old.size
+            and (new.size == 0 or abs(new[-1] - old[-1]) < pixel_s)
+            and np.array_equal(values, old_values, equal_nan=True)
+            for (new, values), (old, old_values) in zip(read, self._drawn, strict=True)
+        )
+
+    def _draw_anew(self) -> None:
+        """Draw in any case: the curves, the range or the colours are other ones."""
+        self._drawn = []
+        self.redraw()
 
     def numbers(self) -> tuple[tuple[Series, FloatArray, FloatArray], ...]:
         """The same numbers that are drawn: (series, seconds before now, values)."""
@@ -222,7 +244,7 @@ class LivePlot(QWidget):
     @override
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.redraw()
+        self._draw_anew()
         self._update_timer()
 
     @override
@@ -244,7 +266,7 @@ class LivePlot(QWidget):
 
     @override
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.layout().minimumSize().width(), self.fontMetrics().height() * 7)
+        return QSize(self._column.minimumSize().width(), self.fontMetrics().height() * 7)
 
     @override
     def sizeHint(self) -> QSize:
