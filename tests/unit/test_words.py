@@ -24,6 +24,8 @@ def test_that_both_languages_of_an_entry_use_the_same_parameters(code):
 @pytest.mark.parametrize("code", sorted(ENTRIES))
 def test_that_a_chinese_text_is_not_the_english_one_left_untranslated(code):
     english, chinese = ENTRIES[code]
+    if english == chinese and " " not in english:
+        return  # a name that is the same in every language: gate, down, bash
     has_words = any(len(word) > 3 and word.islower() and word.isalpha() for word in english.split())
     if has_words:
         assert any("一" <= c <= "鿿" for c in chinese), f"{code} has no Chinese text: {chinese!r}"
