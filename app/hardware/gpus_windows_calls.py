@@ -121,13 +121,15 @@ if sys.platform == "win32":
         return memory if status == 0 else None
 
     def _pci_address(luid: _Luid) -> str | None:
+        """The adapter's PCI address; None where gdi32 lacks the call (Wine 8 does) or does not tell."""
         gdi = ctypes.WinDLL("gdi32")
+        query_call = getattr(gdi, "D3DKMTQueryAdapterInfo", None)
         adapter = _OpenFromLuid(luid, 0)
-        if gdi.D3DKMTOpenAdapterFromLuid(ctypes.byref(adapter)):
+        if query_call is None or gdi.D3DKMTOpenAdapterFromLuid(ctypes.byref(adapter)):
             return None
         address = _Address()
         query = _QueryAdapter(adapter.handle, _ADAPTER_ADDRESS, ctypes.addressof(address), ctypes.sizeof(address))
-        status = gdi.D3DKMTQueryAdapterInfo(ctypes.byref(query))
+        status = query_call(ctypes.byref(query))
         handle = ctypes.c_uint(adapter.handle)
         gdi.D3DKMTCloseAdapter(ctypes.byref(handle))
         return pci_id_of(address.bus, address.device, address.function) if status == 0 else None

@@ -6,7 +6,7 @@ None; ``probe`` itself never raises. No serial number, user name or host name is
 
 from __future__ import annotations
 
-import platform
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -52,8 +52,14 @@ class _Notes:
         except ProblemError as error:
             self.problems.append(error.problem)
         except Exception as error:  # a probe of a strange machine must not stop the others
-            self.problems.append(Problem(code, Severity.WARNING, {}, (f"{type(error).__name__}: {error}",)))
+            self._failed(code, f"{type(error).__name__}: {error}")
         return otherwise
+
+    def _failed(self, code: str, evidence: str) -> None:
+        """One problem for each code, with the evidence of every probe that failed under it."""
+        known = [p.evidence for p in self.problems if p.code == code]
+        self.problems = [p for p in self.problems if p.code != code]
+        self.problems.append(Problem(code, Severity.WARNING, {}, (*(known[0] if known else ()), evidence)))
 
 
 def probe() -> HardwareSnapshot:
@@ -64,7 +70,7 @@ def probe() -> HardwareSnapshot:
     gpus = _probe_gpus(notes)
     return HardwareSnapshot(
         taken_at=datetime.now().astimezone().isoformat(timespec="seconds"),
-        os=notes.attempt("os_probe_failed", _os_name, platform.system()),
+        os=notes.attempt("os_probe_failed", _os_name, sys.platform),
         cpu=cpu,
         memory=memory,
         gpus=gpus,
@@ -89,7 +95,7 @@ def _os_name() -> str:
         version = sys.getwindowsversion()
         return windows_name(version.major, version.build)
     else:
-        return linux_name(read_text(Path("/etc/os-release")) or "", platform.release())
+        return linux_name(read_text(Path("/etc/os-release")) or "", os.uname().release)
 
 
 def _probe_cpu(notes: _Notes) -> CpuInfo:
@@ -161,7 +167,7 @@ def _probe_memory(notes: _Notes, cpu: CpuInfo) -> MemoryInfo:
 
 def _probe_gpus(notes: _Notes) -> tuple[GpuInfo, ...]:
     none: tuple[GpuInfo, ...] = ()
-    system = notes.attempt("gpu_probe_failed", _windows_gpus if _IS_WINDOWS else gpus_linux.read_gpus, none)
+    system = _windows_gpus(notes) if _IS_WINDOWS else notes.attempt("gpu_probe_failed", gpus_linux.read_gpus, none)
     before = len(notes.problems)
     nvidia = notes.attempt("gpu_probe_failed", _nvml_gpus, none)
     has_card = any("nvidia" in gpu.name.lower() for gpu in system)
@@ -180,5 +186,8 @@ def _nvml_gpus() -> tuple[GpuInfo, ...]:
         session.close()
 
 
-def _windows_gpus() -> tuple[GpuInfo, ...]:
-    return gpus_windows.gpus_of(gpus_windows_calls.read_adapters(), gpus_windows_calls.read_links())
+def _windows_gpus(notes: _Notes) -> tuple[GpuInfo, ...]:
+    no_adapters: tuple[gpus_windows.Adapter, ...] = ()
+    no_links: tuple[gpus_windows.PcieLink, ...] = ()
+    adapters = notes.attempt("gpu_probe_failed", gpus_windows_calls.read_adapters, no_adapters)
+    return gpus_windows.gpus_of(adapters, notes.attempt("gpu_probe_failed", gpus_windows_calls.read_links, no_links))
