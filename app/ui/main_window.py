@@ -22,6 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from typing_extensions import override
 
+from app.common.problem import Severity
 from app.common.resources import resource_path
 from app.session.state import RunPhase
 from app.ui.pages.plan import PlanPage
@@ -116,6 +117,7 @@ class MainWindow(QWidget):
         session.message_raised.connect(self._on_message)
         session.settings_changed.connect(self._on_settings)
         session.run_changed.connect(self._on_run)
+        session.plan_changed.connect(self._on_plan)
         self._on_model()
 
     # Pages.
@@ -235,6 +237,13 @@ class MainWindow(QWidget):
     @Slot(object)
     def _on_message(self, problem: object) -> None:
         self.strip.show_problem(problem)  # type: ignore[arg-type]  # Signal(object) carries a Problem
+
+    @Slot()
+    def _on_plan(self) -> None:
+        """The next step takes a remark about the last one away; an error stays until it is closed."""
+        problem = self.strip.problem
+        if problem is not None and problem.severity is not Severity.ERROR:
+            self.strip.clear()
 
     @Slot()
     def _on_run(self) -> None:

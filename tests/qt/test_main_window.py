@@ -117,6 +117,15 @@ def test_that_trouble_is_shown_in_place_and_can_be_closed(window, session):
     assert not window.strip.isVisible()
 
 
+def test_that_the_next_step_takes_a_remark_away_but_not_an_error(window, session):
+    session.message_raised.emit(Problem("exported", Severity.INFO, {"path": "x.sh"}))
+    session.move_cards(("output",), RAM)
+    assert not window.strip.isVisible()
+    session.message_raised.emit(Problem("export_failed", Severity.ERROR, {"path": "x.sh", "why": "full"}))
+    session.undo_stack.undo()
+    assert window.strip.isVisible()
+
+
 def test_that_another_language_rebuilds_the_pages_and_keeps_the_plan(window, session, qtbot):
     session.move_cards(("output",), RAM)
     session.change_settings(language="zh_CN")

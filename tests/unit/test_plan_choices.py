@@ -3,7 +3,7 @@
 import pytest
 
 from app.ui.pages.plan_choices import parse_number
-from app.ui.pages.plan_verdict import ctx_text
+from app.ui.pages.plan_verdict import ctx_text, rounded_tps
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,11 @@ def test_that_numbers_are_read_as_people_write_them(text, value):
 @pytest.mark.parametrize("text", ["", "many", "-5", "1.5k", "12 GB"])
 def test_that_anything_else_is_not_a_number(text):
     assert parse_number(text) is None
+
+
+@pytest.mark.parametrize(("tps", "shown"), [(7.63, 7.6), (34.4, 34), (114.2, 110), (10696.0, 11000)])
+def test_that_a_predicted_speed_has_two_digits_that_count(tps, shown):
+    assert rounded_tps(tps) == shown
 
 
 def test_that_round_contexts_are_said_in_k():

@@ -93,7 +93,7 @@ class Board(QWidget):
             names = frozenset(name for card in cards for name in card.tensor_names)
             self._pending = _Pending(ids, names, device, self._moved_text(cards))
         else:
-            self._say(say_problem(refusal))
+            self._announce(say_problem(refusal))  # on screen the session's message says it
         self._session.move_cards(ids, device)
 
     # Columns.
@@ -243,6 +243,9 @@ class Board(QWidget):
     def _say(self, text: str) -> None:
         """Tell the result in the status line and to a screen reader."""
         self.announced.emit(text)
+        self._announce(text)
+
+    def _announce(self, text: str) -> None:
         if QAccessible.isActive():
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 

@@ -35,6 +35,7 @@ class BudgetBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._budget: Budget | None = None
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     @property
@@ -49,7 +50,8 @@ class BudgetBar(QWidget):
         self._budget = budget
         self.setAccessibleName(say("board.bar.name", device=name))
         self.setAccessibleDescription(budget.description)
-        self.update()
+        # At once and not with the next round of events: the bar follows the hand.
+        self.repaint()
 
     def stretches(self) -> list[tuple[Segment, QRectF]]:
         """Where each segment lies; every segment that holds anything is at least 2 units wide."""
@@ -81,6 +83,7 @@ class BudgetBar(QWidget):
         outline = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         path = QPainterPath()
         path.addRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
+        painter.fillRect(self.rect(), tokens.color("panel"))
         painter.setClipPath(path)
         painter.fillRect(self.rect(), tokens.color("chip"))
         if self._budget is None:

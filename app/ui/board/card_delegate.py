@@ -39,12 +39,13 @@ class CardShape:
     size: QRect
 
 
-def card_shape(row: QRect, size_width: int, *, is_child: bool) -> CardShape:
-    """Divide a row. ``size_width``: what the figures need."""
+def card_shape(row: QRect, size_width: int, note_width: int, *, is_child: bool) -> CardShape:
+    """Divide a row. ``size_width``: what the figures need; ``note_width``: what the dim text under them needs."""
     card = row.adjusted(1, 1, -2, -(3 if is_child else 5))
     chevron = QRect(card.left() + EDGE, card.top(), 24, card.height())
     size = QRect(card.right() - 10 - size_width, card.top(), size_width, card.height())
-    button = QRect(size.left() - BUTTON - 6, card.center().y() - BUTTON // 2 + 1, BUTTON, BUTTON)
+    right_part = card.right() - 10 - max(size_width, note_width)
+    button = QRect(right_part - BUTTON - 6, card.center().y() - BUTTON // 2 + 1, BUTTON, BUTTON)
     text = QRect(chevron.right() + 2, card.top(), size.left() - chevron.right() - 12, card.height())
     return CardShape(card, chevron, button, text, size)
 
@@ -62,11 +63,10 @@ class CardDelegate(QStyledItemDelegate):
         """The parts of a row, for painting and for the mouse."""
         card: Card = index.data(CARD_ROLE)
         is_child = index.parent().isValid()
-        width = QFontMetrics(self._figures).horizontalAdvance(size_text(card.n_bytes))
+        width = QFontMetrics(self._figures).horizontalAdvance(size_text(card.n_bytes)) + 2
         note = "" if is_child else self._side_note(card, index)
-        if note:
-            width = max(width, QFontMetrics(self._small).horizontalAdvance(note))
-        return card_shape(row, width + 2, is_child=is_child)
+        note_width = QFontMetrics(self._small).horizontalAdvance(note) + 2 if note else 0
+        return card_shape(row, width, note_width, is_child=is_child)
 
     @override
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
@@ -152,10 +152,14 @@ class CardDelegate(QStyledItemDelegate):
         above = QFontMetrics(self._font).height()
         below = QFontMetrics(self._small).height()
         top = shape.card.top() + (shape.card.height() - above - below) // 2
-        width = (shape.button.left() - 6 if button else shape.size.left() - 10) - shape.text.left()
-        first = QRect(shape.text.left(), top, width, above)
-        second = QRect(shape.text.left(), top + above, width, below)
         note = self._side_note(card, index)
+        under = QRect(shape.card.right() - 10, top + above, 0, below)
+        if note:
+            under.setLeft(under.right() - QFontMetrics(self._small).horizontalAdvance(note) - 2)
+        first = QRect(shape.text.left(), top, 0, above)
+        first.setRight((shape.button.left() if button else shape.size.left()) - 8)
+        second = QRect(shape.text.left(), top + above, 0, below)
+        second.setRight((shape.button.left() if button else min(under.left(), shape.size.left())) - 8)
         size = QRect(shape.size.left(), top, shape.size.width(), above)
         if not note:
             size = QRect(shape.size.left(), shape.card.top(), shape.size.width(), shape.card.height())
@@ -163,7 +167,6 @@ class CardDelegate(QStyledItemDelegate):
         _text(painter, second, self._small, tokens.color("text_dim"), self._subtitle(card, index))
         _text(painter, size, self._figures, tokens.color("text"), size_text(card.n_bytes), right=True)
         if note:
-            under = QRect(shape.size.left(), top + above, shape.size.width(), below)
             _text(painter, under, self._small, tokens.color("text_dim"), note, right=True)
 
     def _paint_one_line(

@@ -168,7 +168,6 @@ class PlanPage(QWidget):
         path, _ = QFileDialog.getSaveFileName(self, say("plan.dialog.export"), start, f"*{suffix}")
         if path:
             self._session.export_script(path, shell)
-            self.command.say(say("plan.exported", path=path))
 
     # What the session says.
 
@@ -180,11 +179,12 @@ class PlanPage(QWidget):
     @Slot()
     def _on_plan(self) -> None:
         plan = self._session.plan
+        if plan is not None:
+            self.board.refresh()
+            self.slider.refresh()
         self.header.refresh_plan()
         self.wishes.refresh()
         if plan is not None:
-            self.slider.refresh()
-            self.board.refresh()
             self.overrides.show_rows(plan.overrides)
             self.side.refresh()
         self._refresh_no_gpu()

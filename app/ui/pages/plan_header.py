@@ -6,8 +6,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QVBoxLayout, QWidget
+from typing_extensions import override
 
 from app.common.units import size_text
 from app.model.types import ModelInfo
@@ -142,8 +143,8 @@ class PlanHeader(QWidget):
 
     @property
     def chip_texts(self) -> tuple[str, ...]:
-        """The chips' words."""
-        return tuple(chip.text() for chip in self._chips)
+        """The words of the chips that are shown."""
+        return tuple(chip.text() for chip in self._chips if not chip.isHidden())
 
     @property
     def engine_text(self) -> str:
@@ -161,9 +162,23 @@ class PlanHeader(QWidget):
             self._chips.append(Chip())
             self._chip_row.addWidget(self._chips[-1])
         for i, chip in enumerate(self._chips):
-            chip.setVisible(i < len(texts))
             chip.setText(texts[i] if i < len(texts) else "")
-        self.setToolTip(model.path if model is not None else "")
+        self._name.setToolTip(model.path if model is not None else "")
+        self._fit_chips()
+
+    def _fit_chips(self) -> None:
+        """In a narrow window the chips give way, the last first, before the name is shortened."""
+        buttons = (self._engine, self._open, self._undo, self._redo)
+        room = self.width() - self._name.sizeHint().width() - 16
+        room -= sum(button.sizeHint().width() + 8 for button in buttons if not button.isHidden())
+        for chip in self._chips:
+            room -= chip.sizeHint().width() + 8
+            chip.setVisible(bool(chip.text()) and room >= 0)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_chips()
 
     def refresh_plan(self) -> None:
         """Show the verdict."""
@@ -180,6 +195,7 @@ class PlanHeader(QWidget):
         self._engine.setText(engine_words(engine))
         self._engine.set_icon("dot", _ENGINE_TOKENS[engine.phase], 12)
         self._engine.setToolTip(engine.path or "")
+        self._fit_chips()
         self._engine.setAccessibleName(say("plan.engine.name", state=engine_words(engine)))
         for action in self._engine_menu.actions():
             if action.data() == "build":

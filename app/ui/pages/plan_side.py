@@ -13,6 +13,7 @@ from app.planner.types import Card, Plan, SpeedEstimate
 from app.ui.board.board import Board
 from app.ui.board.card_text import ModelFacts, side_note, title
 from app.ui.board.column import device_title
+from app.ui.pages.plan_verdict import rounded_tps
 from app.ui.theme.fonts import tabular
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import LinkButton, PlainButton
@@ -82,7 +83,7 @@ class SpeedCard(CardFrame):
 
 
 def _speed_text(tps: float | None) -> str:
-    return "—" if tps is None else number_text(round(tps) if tps >= 10 else tps)
+    return "—" if tps is None else number_text(rounded_tps(tps))
 
 
 def _kind(speed: SpeedEstimate, value: float | None) -> str:

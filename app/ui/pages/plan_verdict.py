@@ -26,6 +26,14 @@ def ctx_text(n_ctx: int) -> str:
     return f"{n_ctx // 1024}k" if n_ctx >= 1024 and n_ctx % 1024 == 0 else number_text(n_ctx)
 
 
+def rounded_tps(tps: float) -> float:
+    """A predicted speed with the digits it deserves: 7.6, 34, 110, 2 300. No prediction here is better than 10 %."""
+    if tps < GOOD_TPS:
+        return round(tps, 1)
+    step = 10.0 ** max(0, len(str(int(tps))) - 2)
+    return round(tps / step) * step
+
+
 def verdict(plan: Plan, model: ModelInfo | None) -> Verdict:
     """Does the plan fit, where and by how much not, how fast is it, and what limits it."""
     main = _main(plan)
@@ -53,7 +61,7 @@ def _main(plan: Plan) -> Verdict:
     if speed.decode_tps is None:
         return Verdict(say("plan.verdict.fits", ctx=context), "ok")
     code = "plan.verdict.well" if speed.decode_tps >= GOOD_TPS else "plan.verdict.slow"
-    text = say(code, tps=speed.decode_tps if speed.decode_tps < GOOD_TPS else round(speed.decode_tps), ctx=context)
+    text = say(code, tps=rounded_tps(speed.decode_tps), ctx=context)
     if speed.limited_by is not None:
         text = f"{text} {say('plan.limit.' + speed.limited_by)}"
     return Verdict(text, "ok" if speed.decode_tps >= GOOD_TPS else "warning")

@@ -19,20 +19,27 @@ def _svg(name: str, color: str) -> bytes:
     return text.replace("currentColor", color).encode("utf-8")
 
 
-def draw_icon(painter: QPainter, name: str, rect: QRectF, color: QColor) -> None:
-    """Draw an icon into a rectangle of the painter's own coordinates."""
-    QSvgRenderer(QByteArray(_svg(name, color.name()))).render(painter, rect)
-
-
 def icon_pixmap(name: str, color: QColor, size: int, ratio: float = 1.0) -> QPixmap:
     """An icon as a square picture of ``size`` layout units at a device pixel ratio."""
+    return _cached_pixmap(name, color.name(), size, ratio)
+
+
+@lru_cache(maxsize=512)
+def _cached_pixmap(name: str, color: str, size: int, ratio: float) -> QPixmap:
+    """Cached: parsing and drawing an SVG costs more than the rest of a card."""
     pixmap = QPixmap(round(size * ratio), round(size * ratio))
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
-    draw_icon(painter, name, QRectF(pixmap.rect()), color)
+    QSvgRenderer(QByteArray(_svg(name, color))).render(painter, QRectF(pixmap.rect()))
     painter.end()
     pixmap.setDevicePixelRatio(ratio)
     return pixmap
+
+
+def draw_icon(painter: QPainter, name: str, rect: QRectF, color: QColor) -> None:
+    """Draw an icon into a square of the painter's own coordinates, sharp on its device."""
+    pixmap = icon_pixmap(name, color, round(rect.width()), painter.device().devicePixelRatioF())
+    painter.drawPixmap(rect.topLeft(), pixmap)
 
 
 def make_icon(name: str, color: QColor, size: int = 16, disabled: QColor | None = None) -> QIcon:

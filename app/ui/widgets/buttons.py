@@ -21,6 +21,8 @@ class PlainButton(QPushButton):
 
     def set_icon(self, name: str, token: str = "text", size: int = 16) -> None:
         """Show an icon of ``resources/icons``; it follows the theme."""
+        if (name, token, QSize(size, size)) == (self._icon_name, self._icon_token, self.iconSize()):
+            return
         first = self._icon_name is None
         self._icon_name, self._icon_token = name, token
         self.setIconSize(QSize(size, size))

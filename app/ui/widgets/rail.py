@@ -69,6 +69,7 @@ class Rail(QFrame):
         self._column.setContentsMargins(0, 8, 1, 8)
         self._column.setSpacing(0)
         self._column.addStretch(1)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
 
     def add_page(self, name: str, icon: str, text: str, shortcut: str, *, bottom: bool) -> None:
         """Add a page's button, above or below the gap."""
