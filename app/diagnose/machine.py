@@ -140,7 +140,7 @@ def _gpu_sentence(snapshot: HardwareSnapshot) -> Sentence:
         if gpu.total_bytes is None or gpu.free_bytes is None:
             return Sentence("machine.verdict.one_gpu_unknown", {"gpu": gpu.name})
         params: dict[str, ParamValue] = {"gpu": gpu.name, "free": gpu.free_bytes, "total": gpu.total_bytes}
-        return Sentence("machine.verdict.one_gpu", params)
+        return Sentence(f"machine.verdict.one_{'rpc' if gpu.kind == 'rpc' else 'gpu'}", params)
     if gpus:
         known = [gpu.free_bytes for gpu in gpus if gpu.free_bytes is not None]
         free = sum(known) if len(known) == len(gpus) else None

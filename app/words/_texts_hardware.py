@@ -129,6 +129,10 @@ _VERDICTS: Entries = {
         "{gpu}: {free:size} of {total:size} VRAM are free.",
         "{gpu}：显存 {total:size}，空闲 {free:size}。",
     ),
+    "machine.verdict.one_rpc": (
+        "No GPU here, but {gpu} offers {free:size} of {total:size} over the network (RPC).",
+        "本机没有可用的 GPU，但 {gpu} 通过网络 (RPC) 提供 {total:size} 中的 {free:size}。",
+    ),
     "machine.verdict.one_gpu_unknown": (
         "{gpu} was found, but how much VRAM it has free is unknown.",
         "检测到 {gpu}，但无法得知其空闲显存。",

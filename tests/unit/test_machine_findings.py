@@ -145,6 +145,13 @@ def test_that_the_verdict_names_what_limits(name, gpu, ram):
     assert (first.code, second.code) == (f"machine.verdict.{gpu}", f"machine.verdict.{ram}")
 
 
+def test_that_another_machines_memory_is_not_called_a_gpu_of_this_one():
+    remote = _gpu("10.0.0.2:50052", kind="rpc", engine="RPC0", buffer_name="RPC0[10.0.0.2:50052]")
+    first = machine_verdict(_plain(remote, asked=True))[0]
+    assert first.code == "machine.verdict.one_rpc"
+    assert "10.0.0.2:50052" in say_in(Language.ZH_CN, first.code, **first.params)
+
+
 def test_that_a_measured_single_channel_is_said_with_its_figure():
     snapshot = _load("desktop-single-channel")
     snapshot = dataclasses.replace(snapshot, memory=dataclasses.replace(snapshot.memory, measured_gbs=18.2))
