@@ -109,6 +109,7 @@ ENTRIES: Entries = {
     "run.series_prompt": ("now", "当前"),
     "run.plan_and_others": ("plan + others", "计划 + 其他程序"),
     "run.note_allocated": ("engine's sum", "引擎分配量"),
+    "run.plan_up_to": ("plan up to", "计划上限"),
     "run.no_gpu": ("This plan uses no GPU", "此计划不使用 GPU"),
     "run.cores_note": ("a line marks the server's cores", "下划线为服务器所用核心"),
     "run.server_cpu": (
@@ -141,6 +142,7 @@ ENTRIES: Entries = {
     "run.check_agrees": ("✓ agrees", "✓ 一致"),
     "run.check_differs": ("✗ differs", "✗ 不一致"),
     "run.check_unknown": ("— not told", "— 未报告"),
+    "run.check_not_judged": ("— not judged", "— 不作判定"),
     "run.checks_agree": ("✓ All {n:num} agree", "✓ {n:num} 项全部一致"),
     "run.checks_differ": ("✗ {wrong:num} of {n:num} differ", "✗ {n:num} 项中有 {wrong:num} 项不一致"),
     "run.checks_none": ("— The engine did not say", "— 引擎未报告"),
@@ -243,7 +245,7 @@ ENTRIES: Entries = {
         "固件未提供此信息。测量内存速度即可得到真正有用的数值。",
     ),
     "machine_page.reveal.measured": (
-        "“Measure RAM speed” reveals it; it takes about a second.",
+        "Press Measure RAM speed: it takes about a second.",
         "点“测量内存速度”即可得到，约需一秒。",
     ),
     "machine_page.reveal.vram": (

@@ -91,8 +91,18 @@ def test_that_percent_is_always_a_hundred():
 
 
 def test_that_a_twelve_gib_card_gets_a_twelve_gib_axis():
-    assert capacity_maximum(12282 * MIB) == 12 * GIB
-    assert capacity_maximum(31.7 * GIB) == 32 * GIB
+    assert capacity_maximum(9 * GIB, 12282 * MIB) == 12 * GIB
+    assert capacity_maximum(20 * GIB, 31.7 * GIB) == 32 * GIB
+    assert capacity_maximum(13 * GIB, 12282 * MIB) == 16 * GIB
+
+
+def test_that_a_small_model_on_a_large_card_still_shows_its_curve():
+    assert capacity_maximum(58 * MIB, 24 * GIB) == 64 * MIB
+    assert capacity_maximum(200 * MIB, 24 * GIB, 64 * MIB) == 256 * MIB
+
+
+def test_that_an_axis_that_shows_the_whole_device_stays_so():
+    assert capacity_maximum(0.3 * GIB, 12282 * MIB, 12 * GIB) == 12 * GIB
 
 
 def test_that_ticks_are_words_with_the_unit_once():

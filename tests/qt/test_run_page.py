@@ -16,7 +16,7 @@ from app.monitor.ring import RingBuffer
 from app.monitor.sample import Sample
 from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
 from app.ui.pages.run import RunPage
-from app.ui.pages.run_buffers import BufferModel, difference_text, summary_told
+from app.ui.pages.run_buffers import BufferModel, check_told, difference_text, summary_told
 from app.ui.pages.run_chat_view import ChatView
 from app.ui.pages.run_history import HistoryReader, cpu_load
 from app.ui.pages.run_log import LogPane
@@ -487,6 +487,11 @@ def test_that_rows_say_difference_and_check_in_words(qapp):
     assert texts[1] == ["CUDA0", "KV cache", "816 MiB", "1 632 MiB", "+816 MiB", "✗ differs"]
     assert texts[-1] == ["RAM", "KV cache", "0 MiB", "—", "—", "— not told"]
     assert difference_text(BufferRow("RAM", "kv", 10 * MIB, 8 * MIB, None)) == "−2.0 MiB"
+    assert difference_text(BufferRow("RAM", "kv", MIB, MIB + 3154, True)) == "+3 KiB"
+
+
+def test_that_a_figure_that_cannot_be_compared_is_not_called_untold():
+    assert check_told(BufferRow("RAM", "weights", MIB, 2 * MIB, None)).text == "— not judged"
 
 
 def test_that_the_result_is_one_sentence(page, session):

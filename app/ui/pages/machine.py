@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.common.problem import Problem
@@ -55,8 +55,6 @@ class FindingRow(QWidget):
 
 class MachinePage(QWidget):
     """Facts in two columns of cards under the verdict; nothing is asked of the hardware while it is only looked at."""
-
-    page_requested = Signal(str)
 
     def __init__(self, session: AppSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)

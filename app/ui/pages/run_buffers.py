@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QLabel, QTableView, QWidget
 from typing_extensions import override
 
-from app.common.units import size_text
+from app.common.units import KIB, MIB, size_text
 from app.session.state import BufferRow
 from app.ui.pages.run_words import Told
 from app.ui.theme.fonts import scaled, tabular
@@ -22,6 +22,7 @@ _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 _COLUMNS = ("device", "what", "predicted", "actual", "difference", "check")
 _NUMBERS = (2, 3, 4)
+_SHOWN_IN_KIB = MIB // 10
 
 
 def difference_text(row: BufferRow) -> str:
@@ -32,13 +33,17 @@ def difference_text(row: BufferRow) -> str:
     if difference == 0:
         return "0"
     sign = "+" if difference > 0 else "−"
+    if abs(difference) < _SHOWN_IN_KIB:
+        return f"{sign}{max(1, round(abs(difference) / KIB))} KiB"
     return f"{sign}{size_text(abs(difference))}"
 
 
 def check_told(row: BufferRow) -> Told:
     """Tick or cross, in words."""
-    if row.agrees is None:
+    if row.actual_bytes is None:
         return Told(say("run.check_unknown"), "dim")
+    if row.agrees is None:
+        return Told(say("run.check_not_judged"), "dim")
     return Told(say("run.check_agrees"), "ok") if row.agrees else Told(say("run.check_differs"), "error")
 
 

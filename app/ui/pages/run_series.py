@@ -42,10 +42,13 @@ def vram_capacity(plan: Plan | None) -> float | None:
 
 
 def ram_series(plan: Plan | None) -> tuple[Series, ...]:
-    """The server's resident memory against the plan, and what the whole system uses."""
+    """The server's resident memory against the plan, and what the whole system uses.
+
+    The plan's figure holds a full prompt cache, which fills only with use: an upper bound, and named so.
+    """
     predicted = None if plan is None else float(plan.estimate.get(RAM).total_bytes)
     return (
-        Series("server.rss", say("run.series_server"), 0, predicted),
+        Series("server.rss", say("run.series_server"), 0, predicted, "", say("run.plan_up_to")),
         Series("ram.used", say("run.series_system"), 1),
     )
 

@@ -188,7 +188,7 @@ class LivePlot(QWidget):
         peaks += [one.predicted for one in self._series if one.predicted is not None]
         peak = max(peaks, default=0.0)
         if self._capacity is not None:
-            wanted = capacity_maximum(max(peak, self._capacity))
+            wanted = capacity_maximum(peak, self._capacity, self._maximum)
         else:
             wanted = stepped_maximum(peak, self._unit, self._maximum)
         if wanted != self._maximum:

@@ -11,6 +11,7 @@ from app.words.catalogue import number_text
 
 _HEADROOM = 1.05
 _SHRINK_BELOW = 0.3
+_SMALL_SHARE = 0.3
 
 
 class PlotUnit(StrEnum):
@@ -53,9 +54,15 @@ def stepped_maximum(peak: float, unit: PlotUnit, current: float | None = None) -
     return wanted
 
 
-def capacity_maximum(capacity: float) -> float:
-    """The upper end of an axis whose device has a fixed size: the first step that holds it all."""
-    return next((step for step in _SIZES if step >= capacity * 0.995), capacity)
+def capacity_maximum(peak: float, capacity: float, current: float | None = None) -> float:
+    """The upper end of an axis for a device of a fixed size.
+
+    It is the first step that holds the whole device, and does not move; but where little of a large device is used (a
+    small model on a large card), a line along the bottom would say nothing, so the range follows the curve in steps.
+    """
+    if peak < capacity * _SMALL_SHARE and (current is None or current < capacity * 0.995):
+        return stepped_maximum(peak, PlotUnit.BYTES, current)
+    return next((step for step in _SIZES if step >= max(peak, capacity * 0.995)), max(peak, capacity))
 
 
 def y_ticks(maximum: float, unit: PlotUnit) -> list[tuple[float, str]]:
