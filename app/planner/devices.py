@@ -128,7 +128,9 @@ def device_set(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> DeviceSet:
     usable = _usable(snapshot, wishes)
     active: Device | None = None
     if wishes.gpu is None:
-        active = max(usable, key=_rank, default=None)
+        # A processor that plays a graphics card (llvmpipe) computes in RAM, slower than the CPU path: never by default.
+        pretenders = {g.engine_name for g in snapshot.gpus if g.is_software} - set(wishes.free_mib)
+        active = max((d for d in usable if d.name not in pretenders), key=_rank, default=None)
     elif wishes.gpu:
         active = next((d for d in usable if d.name == wishes.gpu), None)
     return DeviceSet(
