@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from app.common.problem import Problem, Severity
 from app.words import say, say_problem
 
-_MARKS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "·"}
+_MARKS = {Severity.WARNING: "!", Severity.INFO: "·"}
 _GAP = "  "
 
 
@@ -80,8 +80,13 @@ def print_problems(problems: Iterable[Problem], *, least: Severity) -> None:
             print_note(problem_line(problem))
 
 
+def print_error(problem: Problem) -> None:
+    """The reason why the job ended, on standard error, whatever its severity is elsewhere."""
+    print_note(say("cli.error", text=say_problem(problem)))
+
+
 def problem_line(problem: Problem) -> str:
-    """'! sentence'; the mark stands beside the severity in words for errors only."""
+    """'Error: sentence', or '! sentence' for a warning and '· sentence' for a note."""
     if problem.severity is Severity.ERROR:
         return say("cli.error", text=say_problem(problem))
     return f"{_MARKS[problem.severity]} {say_problem(problem)}"

@@ -36,8 +36,10 @@ def _named(arguments: Sequence[str]) -> Language | None:
 
 
 def _of_settings() -> Language | None:
+    file = app_paths().settings_file
+    if not file.exists():
+        return None
     from app.settings.store import load
 
-    file = app_paths().settings_file
-    told = load(file).settings.language if file.exists() else "system"
+    told = load(file).settings.language
     return None if told == "system" else Language(told)

@@ -43,7 +43,9 @@ def parse_timing(line: str) -> Timing | None:
     told = match["tps"]
     tps = float(told) if told[0].isdigit() else None
     kind = "prompt" if match["prompt"] else "decode"
-    return Timing(int(match["slot"]), int(match["task"]), kind, int(match["n"]), float(match["ms"]) / 1000, tps)
+    return Timing(
+        int(match["slot"]), int(match["task"]), kind, int(match["n"]), round(float(match["ms"]) / 1000, 6), tps
+    )
 
 
 def is_idle_line(line: str) -> bool:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from app.cli.console import print_json_line, print_note, print_text, problem_line
+from app.cli.console import print_error, print_json_line, print_note, print_text, problem_line
 from app.cli.inputs import PlanCase
 from app.cli.launch_events import (
     Event,
@@ -55,6 +55,7 @@ class LaunchRun:
         self._ready_at: float | None = None
         self._was_idle = False
         self._n_signals = self._n_answered = 0
+        self._is_stopping = False
         self._exited: Exited | None = None
 
     def run(self) -> int:
@@ -65,15 +66,14 @@ class LaunchRun:
             server = start_server(self._spec, self._inbox.put)
         except ProblemError as error:
             self._tell(exited_event(None, error.problem, ()))
-            print_note(problem_line(error.problem))
+            print_error(error.problem)
             return 1
         with _asked_to_end(self._on_signal), server:
             try:
                 while self._exited is None:
                     self._take(server)
             finally:
-                if self._monitor is not None:
-                    self._monitor.stop()
+                self._stop_monitor()
         return 0 if self._exited.reason is None and (self._ready_at is not None or self._n_signals) else 1
 
     def _on_signal(self) -> None:
@@ -83,10 +83,10 @@ class LaunchRun:
     def _take(self, server: ServerProcess) -> None:
         if self._n_signals > self._n_answered:
             self._n_answered = self._n_signals
-            server.stop(grace_s=_GRACE_S if self._n_signals == 1 else 0.0)
+            self._stop(server, _GRACE_S if self._n_signals == 1 else 0.0)
         if self._is_time_over():
             self._run_s = None
-            server.stop(grace_s=_GRACE_S)
+            self._stop(server, _GRACE_S)
         try:
             item = self._inbox.get(timeout=_LOOK_S)
         except queue.Empty:
@@ -106,6 +106,17 @@ class LaunchRun:
                 self._on_exited(item)
             case _:
                 return  # progress and early buffers: the JSON lines tell both when the server is ready
+
+    def _stop(self, server: ServerProcess, grace_s: float) -> None:
+        """The monitor first: the engine waits for its open connection before it ends."""
+        self._is_stopping = True
+        self._stop_monitor()
+        server.stop(grace_s)
+
+    def _stop_monitor(self) -> None:
+        if self._monitor is not None:
+            self._monitor.stop()
+            self._monitor = None
 
     def _is_time_over(self) -> bool:
         if self._run_s is None or self._ready_at is None:
@@ -129,6 +140,8 @@ class LaunchRun:
         self._tell(ready_event(ready.url, ready.pid, ready.affinity, rows, self._spec.key, took_s))
         for problem in readiness_findings(plan, self._spec.cpus, ready.affinity, rows):
             self._tell(finding_event(problem), problem)
+        if self._is_stopping:
+            return
         samplers = samplers_for(self._case.hardware, ready.pid, ready.url, self._spec.key, lambda: server.buffers)
         self._monitor = MonitorLoop(samplers, _SAMPLE_PERIOD_S, self._inbox.put, self._inbox.put)
         self._monitor.start()
@@ -145,7 +158,7 @@ class LaunchRun:
         if not self._as_json:
             for line in exited.tail[-10:]:
                 print_note(f"  {line}")
-        print_note(problem_line(exited.reason))
+        print_error(exited.reason)
 
     def _tell(self, event: Event, problem: Problem | None = None) -> None:
         """One event: a JSON line, or what a person wants to know of it. Problems are told on standard error too, by

@@ -5,12 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 
 from app.cli.arguments import VerbParser, add_wishes
-from app.cli.console import print_note, print_problems
+from app.cli.console import print_error, print_note, print_problems
 from app.cli.inputs import PlanCase, plan_case
 from app.cli.launch_run import LaunchRun
 from app.cli.values import seconds
 from app.common.paths import app_paths
-from app.common.problem import Severity
+from app.common.problem import Problem, Severity
 from app.engine.apikey import new_api_key
 from app.hardware.types import CpuInfo
 from app.words import say
@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
     key = options.api_key or new_api_key()
     case = plan_case(options, "launch", api_key=key)
     if case.engine is None:
-        print_note(say("cli.error", text=say("problem.launch_without_engine")))
+        print_error(Problem("launch_without_engine"))
         return 1
     if case.has_errors:
         print_problems(case.problems, least=Severity.ERROR)

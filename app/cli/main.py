@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.cli.arguments import PROGRAM, VerbParser, add_common, parse
-from app.cli.console import ReaderGoneError, forget_stdout, prepare_streams, print_note, print_text, problem_line
+from app.cli.console import ReaderGoneError, forget_stdout, prepare_streams, print_error, print_note, print_text
 from app.cli.languages import choose_language
 from app.cli.verbs import VERBS, load_verb
 from app.common.problem import Problem, ProblemError
@@ -30,7 +30,7 @@ def run(arguments: Sequence[str]) -> int:
         choose_language(rest)
         return _run_verb(verb, rest)
     except ProblemError as error:
-        print_note(problem_line(error.problem))
+        print_error(error.problem)
         return NO if error.problem.code in _ANSWER_IS_NO else BAD_INPUT
     except ReaderGoneError:
         forget_stdout()
@@ -67,6 +67,6 @@ def _crashed(error: Exception) -> int:
     from app.common.paths import app_paths
 
     report = write_crash_report(app_paths(), (type(error), error, error.__traceback__), "the command line")
-    print_note(problem_line(Problem("internal_error", params={"kind": type(error).__name__})))
+    print_error(Problem("internal_error", params={"kind": type(error).__name__}))
     print_note(report.text if report.path is None else say("cli.crash_report", path=str(report.path)))
     return NO

@@ -11,6 +11,7 @@ VERBS: Mapping[str, str] = {
     "inspect": "app.cli.inspect_verb",
     "plan": "app.cli.plan_verb",
     "command": "app.cli.command_verb",
+    "verify": "app.cli.verify_verb",
     "launch": "app.cli.launch_verb",
     "export": "app.cli.export_verb",
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.cli.arguments import PROGRAM, VerbParser, nearest, parse
-from app.cli.console import prepare_streams, print_note, print_text, problem_line
+from app.cli.console import prepare_streams, print_error, print_text
 from app.cli.languages import choose_language
 from app.cli.main import BAD_INPUT, DONE, overview
 from app.cli.values import endpoint, language, one_of
@@ -26,7 +26,7 @@ def window_options(arguments: Sequence[str]) -> WindowOptions | int:
     try:
         return _parsed(arguments)
     except ProblemError as error:
-        print_note(problem_line(error.problem))
+        print_error(error.problem)
         return BAD_INPUT
 
 

@@ -11,7 +11,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -30,6 +30,7 @@ _KEPT_LINES = 500
 _REPLACED = ("-fit", "--fit", "--port", "--host", "--log-file", "-lv", "--verbosity", "--log-verbosity")
 _DROPPED = ("--log-jsonl", "--no-log-jsonl", "-v", "--verbose", "--log-verbose", "--log-disable", "--warmup")
 _OURS = ("-fit", "on", "--log-jsonl", "--no-warmup", "--host", "127.0.0.1", "--port", "0")
+_TELL_TENSORS = ("-lv", "5")
 _ASKED_FLAGS = ("-fit", "--fit", "--log-jsonl", "--no-warmup")
 
 
@@ -51,15 +52,20 @@ class DryRunDevice:
 
 
 def dry_run(
-    binary: EngineBinary, argv: Sequence[str], paths: AppPaths, timeout_s: float = _DEFAULT_TIMEOUT_S
+    binary: EngineBinary,
+    argv: Sequence[str],
+    paths: AppPaths,
+    timeout_s: float = _DEFAULT_TIMEOUT_S,
+    on_line: Callable[[str], None] | None = None,
 ) -> tuple[DryRunDevice, ...]:
     """The engine's own figures for this command line, devices in its order, RAM last.
 
-    ``argv`` starts after the program's name; its ``-fit``, ``--port`` and logging options are replaced. Raises
+    ``argv`` starts after the program's name; its ``-fit``, ``--port`` and logging options are replaced. ``on_line``
+    gets every line up to the figures, homes and overrides of single tensors among them (``-lv 5``). Raises
     ProblemError: the reason why the engine refuses it, ``engine_probe_unsupported`` (an old build),
     ``engine_probe_timeout``.
     """
-    command = (binary.path, *dry_run_argv(argv))
+    command = (binary.path, *dry_run_argv(argv), *(() if on_line is None else _TELL_TENSORS))
     try:
         child = launch(ChildSpec(command, engine_environment(paths.engine_home), merge_output=False))
     except OSError as error:
@@ -72,6 +78,8 @@ def dry_run(
             rows = parse_breakdown(line)
             if rows is not None:
                 break
+            if on_line is not None:
+                on_line(line)
             lines.append(line)
             del lines[:-_KEPT_LINES]
         else:

@@ -95,6 +95,10 @@ _MISTAKES: Entries = {
         "There is no llama-server here to launch. Name one with --engine PATH.",
         "这里没有可启动的 llama-server。请用 --engine PATH 指定。",
     ),
+    "problem.verify_without_engine": (
+        "There is no llama-server here to ask. Name one with --engine PATH.",
+        "这里没有可询问的 llama-server。请用 --engine PATH 指定。",
+    ),
     "problem.buffer_differs_weights": (
         "{device}: the engine allocated {actual_bytes:size} for weights, the plan said {predicted_bytes:size}. Trust "
         "the engine, and please report it.",
@@ -131,6 +135,10 @@ _VERBS: Entries = {
         "规划模型各部分的位置及所需内存。",
     ),
     "cli.verb.command": ("The llama-server command of a plan.", "输出方案对应的 llama-server 命令。"),
+    "cli.verb.verify": (
+        "Ask the engine what a plan would allocate, without loading it.",
+        "询问引擎该方案会分配多少内存（不加载模型）。",
+    ),
     "cli.verb.launch": ("Run llama-server with a plan.", "按方案运行 llama-server。"),
     "cli.verb.export": ("Write a script that runs a plan.", "导出运行方案的脚本。"),
     "cli.group.file": ("Model", "模型"),
@@ -282,6 +290,15 @@ _OUTPUT: Entries = {
     "cli.override.tensors": ("{n:count tensor|tensors}", "{n} 个张量"),
     "cli.tensors": ("Tensors:", "张量："),
     "cli.command": ("Command:", "命令："),
+    "cli.verify.overrides": (
+        "{n:count tensor is|tensors are} not where the plan puts them, {tensor} for one.",
+        "有 {n} 个张量不在方案指定的位置，例如 {tensor}。",
+    ),
+    "cli.verify.overrides_confirmed": (
+        "The engine puts every tensor where the plan says.",
+        "引擎中每个张量的位置都与方案一致。",
+    ),
+    "cli.verify.took": ("Asked in {seconds} s.", "用时 {seconds} 秒。"),
     "cli.launch.starting": ("Starting llama-server (process {pid})…", "正在启动 llama-server（进程 {pid}）…"),
     "cli.launch.ready": ("Ready after {seconds:num} s: {url}", "已就绪，用时 {seconds:num} 秒：{url}"),
     "cli.launch.key": ("API key: {key}", "API 密钥：{key}"),
