@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
@@ -25,7 +25,6 @@ from typing_extensions import override
 from app.common.problem import Severity
 from app.common.resources import resource_path
 from app.session.state import RunPhase
-from app.ui.pages.plan import PlanPage
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.drop_veil import DropVeil
 from app.ui.widgets.message_strip import MessageStrip
@@ -35,10 +34,18 @@ from app.words import Language, say, set_language, system_language
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
+    from app.ui.pages.plan import PlanPage
+
+
+def _plan_page(session: AppSession) -> QWidget:
+    # Every page is imported late: the first paint waits for no more than the rail.
+    from app.ui.pages import plan
+
+    return plan.PlanPage(session)
 
 
 def _run_page(session: AppSession) -> QWidget:
-    # Imported late: pyqtgraph and numpy cost 0.3 s that the first paint must not wait for.
+    # pyqtgraph and numpy alone cost 0.3 s.
     from app.ui.pages.run import RunPage
 
     return RunPage(session)
@@ -58,15 +65,15 @@ def _settings_page(session: AppSession) -> QWidget:
 
 @dataclass(frozen=True, slots=True)
 class _PageKind:
-    """One entry of the rail. ``make`` None: the plan page, which is there from the start."""
+    """One entry of the rail and how its page is made."""
 
     name: str
-    make: Callable[[AppSession], QWidget] | None
+    make: Callable[[AppSession], QWidget]
     bottom: bool = False
 
 
 _PAGES = (
-    _PageKind("plan", None),
+    _PageKind("plan", _plan_page),
     _PageKind("run", _run_page),
     _PageKind("machine", _machine_page),
     _PageKind("settings", _settings_page, bottom=True),
@@ -110,7 +117,8 @@ class MainWindow(QWidget):
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(0)
         self._veil = DropVeil(self)
-        self._build_pages("plan")
+        self._front = "plan"
+        self._build_frame()
         self._restore_geometry()
         self._make_shortcuts()
         session.model_changed.connect(self._on_model)
@@ -118,21 +126,20 @@ class MainWindow(QWidget):
         session.settings_changed.connect(self._on_settings)
         session.run_changed.connect(self._on_run)
         session.plan_changed.connect(self._on_plan)
-        self._on_model()
+        self._refresh_title()
 
     # Pages.
 
-    def _build_pages(self, front: str) -> None:
-        """Rail, strip and the plan page, in the current language; the other pages are made when there is time."""
+    def _build_frame(self) -> None:
+        """Rail, strip and an empty stack, in the current language; the pages come after the first paint."""
         self.rail = Rail()
         for number, kind in enumerate(_PAGES, start=1):
             self.rail.add_page(kind.name, kind.name, say(f"page.{kind.name}"), f"Ctrl+{number}", bottom=kind.bottom)
         self.rail.chosen.connect(self.show_page)
         self.strip = MessageStrip()
         self._stack = QStackedWidget()
-        self._pages = {"plan": PlanPage(self._session)}
-        self._stack.addWidget(self._pages["plan"])
-        self.plan_page.launch_requested.connect(self._on_launch)
+        self._stack.addWidget(QWidget())
+        self._pages = {}
         self._body = QWidget()
         column = QVBoxLayout(self._body)
         column.setContentsMargins(0, 0, 0, 0)
@@ -141,34 +148,37 @@ class MainWindow(QWidget):
         column.addWidget(self._stack, 1)
         self._row.addWidget(self.rail)
         self._row.addWidget(self._body, 1)
-        self.show_page(front)
-        # Else the first button of the rail would be in focus, with its ring, before anybody has touched a key.
-        self.plan_page.setFocus()
+        self.rail.show_page(self._front)
 
     @property
     def plan_page(self) -> PlanPage:
         """The plan page."""
-        page = self._pages["plan"]
-        assert isinstance(page, PlanPage)
-        return page
+        return cast("PlanPage", self.page("plan"))
 
     @property
     def page_name(self) -> str:
         """The name of the page in front."""
-        return next(name for name, page in self._pages.items() if page is self._stack.currentWidget())
+        return self._front
 
     def page(self, name: str) -> QWidget:
         """A page, made now if it was not needed before."""
         if name not in self._pages:
             make = next(kind.make for kind in _PAGES if kind.name == name)
-            assert make is not None
             self._pages[name] = make(self._session)
             self._stack.addWidget(self._pages[name])
+            self._connect_page(self._pages[name])
         return self._pages[name]
+
+    def _connect_page(self, page: QWidget) -> None:
+        """The wishes of pages that are the window's to grant."""
+        for signal, slot in (("launch_requested", self._on_launch), ("page_requested", self.show_page)):
+            if hasattr(page, signal):
+                getattr(page, signal).connect(slot)
 
     @Slot(str)
     def show_page(self, name: str) -> None:
         """Bring a page to the front."""
+        self._front = name
         self._stack.setCurrentWidget(self.page(name))
         self.rail.show_page(name)
 
@@ -231,7 +241,7 @@ class MainWindow(QWidget):
     @Slot()
     def _on_model(self) -> None:
         self._refresh_title()
-        if self._session.model is not None and self.page_name != "plan":
+        if self._session.model is not None and self._front != "plan":
             self.show_page("plan")
 
     @Slot(object)
@@ -264,13 +274,13 @@ class MainWindow(QWidget):
     @Slot()
     def _rebuild(self) -> None:
         """Make every page anew in the new language; the state is the session's, so nothing is lost."""
-        front = self.page_name
         self._row.removeWidget(self._body)
         self._row.removeWidget(self.rail)
         for widget in (self.rail, self._body):
             widget.hide()
             widget.deleteLater()
-        self._build_pages(front)
+        self._build_frame()
+        self.show_page(self._front)
         self._refresh_title()
         QTimer.singleShot(0, self._make_next_page)
 
@@ -290,6 +300,9 @@ class MainWindow(QWidget):
 
     @Slot()
     def _on_first_paint(self) -> None:
+        self.show_page(self._front)
+        # Else the first button of the rail would be in focus, with its ring, before anybody has touched a key.
+        self.page(self._front).setFocus()
         self.first_painted.emit()
         QTimer.singleShot(0, self._make_next_page)
 

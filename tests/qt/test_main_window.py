@@ -33,7 +33,8 @@ def session(qapp):
 @pytest.fixture
 def window(session, qtbot, monkeypatch):
     kinds = tuple(
-        main_window._PageKind(kind.name, OtherPage if kind.make else None, kind.bottom) for kind in main_window._PAGES
+        main_window._PageKind(kind.name, kind.make if kind.name == "plan" else OtherPage, kind.bottom)
+        for kind in main_window._PAGES
     )
     monkeypatch.setattr(main_window, "_PAGES", kinds)
     made = MainWindow(session, ThemeManager.of_app())

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
 from app.planner.types import Card, Plan
 from app.ui.board.card_text import ModelFacts, title
-from app.ui.board.column import BoardColumn, device_title
+from app.ui.board.column import BoardColumn, device_title, in_sentence
 from app.ui.board.off_column import OffColumn
 from app.words import say, say_problem
 
@@ -168,6 +168,7 @@ class Board(QWidget):
 
     def move_words(self, ids: tuple[str, ...], device: str, name: str) -> tuple[str, bool]:
         """'Move to RAM' with what it needs, and whether it is allowed."""
+        name = in_sentence(name)
         refusal = self._session.can_move(ids, device)
         if refusal is not None:
             return say("board.move.refused", device=name, reason=say_problem(refusal)), False

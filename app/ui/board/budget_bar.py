@@ -115,7 +115,7 @@ class BudgetBar(QWidget):
         x = round(self.width() * share)
         beyond = QRectF(x, 0, self.width() - x, self.height())
         veil = tokens.color("panel")
-        veil.setAlphaF(0.55)
+        veil.setAlphaF(0.68)
         painter.fillRect(beyond, veil)
         hatch(painter, beyond, tokens.color("error"), 2.0)
         painter.fillRect(QRectF(x - 1, 0, 2, self.height()), tokens.color("error"))

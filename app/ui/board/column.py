@@ -18,7 +18,7 @@ from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import ElidedLabel, SectionTitle, set_look
-from app.words import say
+from app.words import Language, current_language, say
 
 _MARKS = {"ok": "check", "error": "error"}
 
@@ -26,6 +26,11 @@ _MARKS = {"ok": "check", "error": "error"}
 def device_title(device: Device) -> str:
     """The name in a column's head: RAM, or the graphics card's own name."""
     return say("board.ram") if device.is_ram else (device.description or device.name)
+
+
+def in_sentence(name: str) -> str:
+    """A name for the middle of a sentence: Chinese sets Latin names apart with a space, Chinese ones not."""
+    return f" {name}" if current_language() is Language.ZH_CN and name[:1].isascii() else name
 
 
 def device_facts(device: Device, hardware: HardwareSnapshot | None = None) -> str:

@@ -12,7 +12,7 @@ from app.common.units import MIB, size_text
 from app.planner.types import Card, Plan, SpeedEstimate
 from app.ui.board.board import Board
 from app.ui.board.card_text import ModelFacts, side_note, title
-from app.ui.board.column import device_title
+from app.ui.board.column import device_title, in_sentence
 from app.ui.pages.plan_verdict import rounded_tps
 from app.ui.theme.fonts import tabular
 from app.ui.theme.manager import ThemeManager
@@ -71,19 +71,22 @@ class SpeedCard(CardFrame):
         self._prompt_note.setText(say("plan.speed.prompt", kind=_kind(speed, speed.prompt_tps)))
         ram_unknown = speed.decode_tps is None and plan.devices.ram.bandwidth_gbs is None
         read = speed.ram_read_bytes_per_token
-        lines = [say("plan.speed.reads", size=read) if read >= MIB else say("plan.speed.reads_none")]
-        if ram_unknown:
-            lines.append(say("plan.speed.why_ram"))
-        elif speed.decode_tps is None:
-            lines.append(say("plan.speed.why_gpu"))
-        elif speed.prompt_tps is None:
-            lines.append(say("plan.speed.why_prompt"))
-        self._why.setText(" ".join(lines))
+        told = say("plan.speed.reads", size=read) if read >= MIB else say("plan.speed.reads_none")
+        self._why.setText(say("ui.sentences", first=told, second=_why_unknown(speed, ram_unknown)).strip())
         self._measure.setVisible(ram_unknown)
 
 
 def _speed_text(tps: float | None) -> str:
     return "—" if tps is None else number_text(rounded_tps(tps))
+
+
+def _why_unknown(speed: SpeedEstimate, ram_unknown: bool) -> str:
+    """Why a figure is a dash; empty when none is."""
+    if ram_unknown:
+        return say("plan.speed.why_ram")
+    if speed.decode_tps is None:
+        return say("plan.speed.why_gpu")
+    return say("plan.speed.why_prompt") if speed.prompt_tps is None else ""
 
 
 def _kind(speed: SpeedEstimate, value: float | None) -> str:
@@ -193,7 +196,7 @@ class SelectionCard(CardFrame):
             if shown:
                 name = device_title(targets[i])
                 text, allowed = board.move_words(ids, targets[i].name, name)
-                button.setText(say("board.move.to", device=name))
+                button.setText(say("board.move.to", device=in_sentence(name)))
                 button.setEnabled(allowed)
                 button.setProperty("device", targets[i].name)
                 note.setVisible(text != button.text())

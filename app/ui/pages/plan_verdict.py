@@ -38,7 +38,7 @@ def verdict(plan: Plan, model: ModelInfo | None) -> Verdict:
     """Does the plan fit, where and by how much not, how fast is it, and what limits it."""
     main = _main(plan)
     if model is not None and not model.is_moe:
-        return Verdict(f"{main.text} {say('plan.verdict.dense')}".strip(), main.look)
+        return Verdict(say("ui.sentences", first=main.text, second=say("plan.verdict.dense")), main.look)
     return main
 
 
@@ -63,7 +63,7 @@ def _main(plan: Plan) -> Verdict:
     code = "plan.verdict.well" if speed.decode_tps >= GOOD_TPS else "plan.verdict.slow"
     text = say(code, tps=rounded_tps(speed.decode_tps), ctx=context)
     if speed.limited_by is not None:
-        text = f"{text} {say('plan.limit.' + speed.limited_by)}"
+        text = say("ui.sentences", first=text, second=say(f"plan.limit.{speed.limited_by}"))
     return Verdict(text, "ok" if speed.decode_tps >= GOOD_TPS else "warning")
 
 
