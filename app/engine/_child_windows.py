@@ -2,7 +2,6 @@
 
 The program is created suspended, put into a kill-on-close job (its own children join it), given its affinity mask and
 full speed ("efficiency mode" off, or Windows moves it to E-cores while our window is in the background), then resumed.
-Learnt with Wine and the Windows documentation: reference in docs/architecture.md.
 """
 
 from __future__ import annotations
