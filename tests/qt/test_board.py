@@ -83,6 +83,18 @@ def test_that_a_drop_on_a_column_moves_the_cards_there(stage):
     assert stage.where("output") == "CUDA0"
 
 
+def test_that_a_drop_on_the_head_of_a_column_counts_as_well(stage):
+    column = stage.board.column(RAM)
+    data = encode_ids(["output"])
+    none = Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(30, 10), COPY, data, LEFT, none)
+    QApplication.sendEvent(column, enter)
+    assert enter.isAccepted()
+    assert column.status == "Drop here: fits"
+    QApplication.sendEvent(column, QDropEvent(QPointF(30, 10), COPY, data, LEFT, none))
+    assert stage.where("output") == RAM
+
+
 def test_that_a_refused_drop_moves_nothing(stage):
     event = stage.drag(QDropEvent, "CUDA0", ["embeddings"])
     assert not event.isAccepted()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QItemSelection, QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from typing_extensions import override
 
 from app.hardware.types import HardwareSnapshot
 from app.planner.types import Card, Device, DeviceEstimate
 from app.ui.board.budget import make_budget
 from app.ui.board.budget_bar import BudgetBar, Legend
-from app.ui.board.card_model import CardModel, MoveRules
+from app.ui.board.card_model import CardModel, MoveRules, decode_ids
 from app.ui.board.card_text import ModelFacts
 from app.ui.board.card_view import CardView
 from app.ui.theme.manager import ThemeManager
@@ -82,6 +84,7 @@ class BoardColumn(CardFrame):
 
     def __init__(self, device: Device, rules: MoveRules, parent: QWidget | None = None) -> None:
         super().__init__(parent, margin=10, spacing=5)
+        self.setAcceptDrops(True)
         self._device = device.name
         self._status: tuple[str, str] = ("", "dim")
         self._title = SectionTitle()
@@ -205,6 +208,39 @@ class BoardColumn(CardFrame):
     @Slot(QItemSelection, QItemSelection)
     def _on_selection(self, selected: QItemSelection, deselected: QItemSelection) -> None:
         self.selection_changed.emit(self._device)
+
+    # Cards may be dropped anywhere on the column, also on its head and bar. (Over the cards the view answers.)
+
+    @override
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        self._answer_drag(event)
+
+    @override
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        self._answer_drag(event)
+
+    @override
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.clear_hint()
+
+    @override
+    def dropEvent(self, event: QDropEvent) -> None:
+        self.clear_hint()
+        taken = self.model.dropMimeData(event.mimeData(), Qt.DropAction.CopyAction, -1, -1, QModelIndex())
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.setAccepted(taken)
+
+    def _answer_drag(self, event: QDragMoveEvent) -> None:
+        """Ours is accepted as a copy where the move is allowed; the reason shows either way."""
+        ids = decode_ids(event.mimeData())
+        if not ids:
+            event.ignore()
+            return
+        self._on_hover(ids)
+        event.setDropAction(Qt.DropAction.CopyAction)
+        is_enter = isinstance(event, QDragEnterEvent)  # an enter that is refused would get no moves to refuse
+        copy, root = Qt.DropAction.CopyAction, QModelIndex()
+        event.setAccepted(is_enter or self.model.canDropMimeData(event.mimeData(), copy, -1, -1, root))
 
 
 def _set_text(label: QLabel, text: str) -> None:
