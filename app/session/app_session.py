@@ -27,10 +27,12 @@ from app.session.engine_controller import EngineController
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.session.run_controller import RunController
-from app.session.state import ChatState, EnginePhase, EngineState, RunState
+from app.session.state import ChatState, EnginePhase, EngineState, RunPhase, RunState
+from app.session.verify_controller import VerifyController
 from app.settings import Settings, changed, load, save_settings
 from app.work.engines import capabilities_of
 from app.work.exporting import command_text, export_script
+from app.work.verifying import Verification
 
 
 class AppSession(QObject):
@@ -49,6 +51,7 @@ class AppSession(QObject):
     sample_added = Signal(object)
     message_raised = Signal(object)
     settings_changed = Signal()
+    verification_changed = Signal()
     model_loading_changed = Signal(bool)
 
     def __init__(self, paths: AppPaths | None = None, parent: QObject | None = None) -> None:
@@ -65,6 +68,8 @@ class AppSession(QObject):
         self._engine = EngineController(self._jobs, self.paths, self)
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
+        self._verify = VerifyController(self._jobs, self.paths, self)
+        self._is_this_machine = True
         self._connect()
 
     def _connect(self) -> None:
@@ -73,7 +78,8 @@ class AppSession(QObject):
         self._engine.changed.connect(self._on_engine_changed)
         self._engine.hardware_changed.connect(self._on_hardware_changed)
         self._engine.failed.connect(self.message_raised)
-        self._run.changed.connect(self.run_changed)
+        self._verify.changed.connect(self.verification_changed)
+        self._run.changed.connect(self._on_run_changed)
         self._run.chat_changed.connect(self.chat_changed)
         self._run.log_added.connect(self.log_added)
         self._run.sample_added.connect(self.sample_added)
@@ -100,6 +106,16 @@ class AppSession(QObject):
     def engine(self) -> EngineState:
         """The engine in use."""
         return self._engine.state
+
+    @property
+    def verification(self) -> Verification | None:
+        """The engine's own figures for the plan on the board; None until it has answered."""
+        return self._verify.result
+
+    @property
+    def verification_problem(self) -> Problem | None:
+        """Why the engine would not load the plan on the board, as it says itself."""
+        return self._verify.problem
 
     @property
     def run(self) -> RunState:
@@ -148,6 +164,7 @@ class AppSession(QObject):
         if self._start_problem is not None:
             self.message_raised.emit(self._start_problem)
         if hardware is not None:
+            self._is_this_machine = False
             self._engine.use_snapshot(hardware)
         self._engine.look(engine_path or self.settings.engine_path, keep_snapshot=hardware is not None)
 
@@ -285,15 +302,19 @@ class AppSession(QObject):
 
     def build_engine(self) -> None:
         """Build llama.cpp from its source package in the background."""
-        self._engine.build(on_built=lambda: self._engine.look(self.settings.engine_path))
+        self._engine.build(on_built=self._look)
 
     def choose_engine(self, path: str) -> None:
         """Use this llama-server (or the one in this folder) from now on."""
         self.change_settings(engine_path=path or None)
-        self._engine.look(path or None)
+        self._look()
+
+    def _look(self) -> None:
+        self._engine.look(self.settings.engine_path, keep_snapshot=not self._is_this_machine)
 
     def refresh_hardware(self) -> None:
-        """Look at the machine again."""
+        """Look at this machine again (also after a saved one was shown)."""
+        self._is_this_machine = True
         self._engine.refresh_hardware()
 
     def measure_ram(self) -> None:
@@ -314,7 +335,9 @@ class AppSession(QObject):
     def load_snapshot(self, path: str) -> None:
         """Plan for a saved machine."""
         try:
-            self._engine.use_snapshot(load_snapshot(Path(path)))
+            snapshot = load_snapshot(Path(path))
+            self._is_this_machine = False
+            self._engine.use_snapshot(snapshot)
         except ProblemError as error:
             self.message_raised.emit(error.problem)
 
@@ -322,6 +345,18 @@ class AppSession(QObject):
         if self.plan is not None:
             self._run.shown_plan_changed(self.plan)
         self.plan_changed.emit()
+        self._verify_plan()
+
+    def _verify_plan(self) -> None:
+        """Ask the engine about the board, unless that says nothing (a saved machine) or disturbs (a server runs)."""
+        handle = self._engine.handle
+        may_ask = self._is_this_machine and self.run.phase in (RunPhase.STOPPED, RunPhase.FAILED)
+        self._verify.use(self.plan if may_ask else None, handle.binary if handle else None)
+
+    def _on_run_changed(self) -> None:
+        self.run_changed.emit()
+        if self.run.phase in (RunPhase.STOPPED, RunPhase.FAILED):
+            self._verify_plan()
 
     def _on_engine_changed(self) -> None:
         if self.engine.phase is not EnginePhase.BUILDING:  # its progress changes nothing for the plan
