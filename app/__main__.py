@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,10 +21,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         from app.cli.main import run
 
         return run(arguments)
-    from app.cli.window import window_options
-
-    options = window_options(arguments)
+    options = _window_options(arguments)
     return options if isinstance(options, int) else _open_window(options)
+
+
+def _window_options(arguments: Sequence[str]) -> WindowOptions | int:
+    """The usual starts, with nothing or with one file, do not even import the parser: the first paint comes sooner."""
+    if len(arguments) > 1 or any(a.startswith("-") or not os.path.isfile(a) for a in arguments):
+        from app.cli.window import window_options
+
+        return window_options(arguments)
+    from app.cli.languages import choose_language
+    from app.common.start_options import WindowOptions
+
+    choose_language([])
+    return WindowOptions(model=arguments[0] if arguments else None)
 
 
 def _open_window(options: WindowOptions) -> int:
@@ -31,13 +43,20 @@ def _open_window(options: WindowOptions) -> int:
     from app.common.log import install_crash_handler, set_up_logging
     from app.common.paths import app_paths
 
+    crashes: list[CrashReport] = []
+
+    def on_crash(report: CrashReport) -> None:
+        crashes.append(report)
+        _tell_crash(report)
+
     paths = app_paths()
     close_log = set_up_logging(paths)
-    forget_crashes = install_crash_handler(paths, _tell_crash)
+    forget_crashes = install_crash_handler(paths, on_crash)
     try:
         from app.ui.start import run_window
 
-        return run_window(options)
+        code = run_window(options)
+        return 1 if crashes and (options.smoke or options.tour) else code
     except Exception as error:  # what breaks the start itself is reported like any other bug
         sys.excepthook(type(error), error, error.__traceback__)
         return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from app.cli.arguments import model_path
 from app.cli.values import split_arguments
 from app.common.paths import app_paths
-from app.common.problem import Problem, Severity
+from app.common.problem import Problem, Severity, fail
 from app.engine.devices import check_rpc_servers, list_devices
 from app.hardware.devices import with_engine_devices
 from app.hardware.snapshot_file import load_snapshot
@@ -20,6 +21,8 @@ from app.planner.devices import DeviceWishes
 from app.planner.types import RAM, KvHome, Plan, Wishes
 from app.work.engines import EngineHandle, capabilities_of, engine_problems, open_engine
 from app.work.planning import DEFAULT_PORT, parse_place, plan_and_notes, plan_inputs
+
+_SERVER = re.compile(r"^RPC\d+\[(.+)\]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +49,28 @@ class PlanCase:
 def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> PlanCase:
     """Make the plan that the options ask for. Raises ProblemError for bad input."""
     moves = tuple(_move(text) for text in options.place)
-    wishes, device_wishes = _wishes(options), _device_wishes(options)
+    wishes = _wishes(options)
     model = read_model(model_path(options, verb))
-    engine = open_engine(options.engine, app_paths())
+    engine = chosen_engine(options)
     hardware = machine_for(options, engine)
+    device_wishes = _device_wishes(options, hardware)
     port = DEFAULT_PORT if options.port is None else options.port
     capabilities = capabilities_of(engine)
     inputs = plan_inputs(model, hardware, wishes, device_wishes, capabilities, port, options.api_key or api_key)
     plan, notes = plan_and_notes(inputs, moves)
     around = (*engine_problems(engine), *_left_out(options, hardware), *_switched_off(plan), *notes)
     return PlanCase(model, hardware, engine, plan, _worst_first((*plan.problems, *around)))
+
+
+def chosen_engine(options: Namespace) -> EngineHandle | None:
+    """``--engine``, else the one chosen in the settings, else what is found here. Raises ProblemError."""
+    paths = app_paths()
+    named = options.engine
+    if named is None and paths.settings_file.exists():
+        from app.settings.store import load_settings
+
+        named = load_settings(paths.settings_file).engine_path
+    return open_engine(named, paths)
 
 
 def machine_for(options: Namespace, engine: EngineHandle | None) -> HardwareSnapshot:
@@ -95,8 +110,19 @@ def _wishes(options: Namespace) -> Wishes:
     )
 
 
-def _device_wishes(options: Namespace) -> DeviceWishes:
-    return DeviceWishes(free_mib=dict(options.device), ram_mib=options.ram_mib, rpc_servers=tuple(options.rpc))
+def _device_wishes(options: Namespace, hardware: HardwareSnapshot) -> DeviceWishes:
+    """Raises ``cli_rpc_missing`` for an RPC device whose server nobody named."""
+    servers = tuple(options.rpc) or _servers_of(hardware)
+    remote = [name for name, _ in options.device if name.upper().startswith("RPC")]
+    if remote and not servers:
+        raise fail("cli_rpc_missing", device=remote[0])
+    return DeviceWishes(free_mib=dict(options.device), ram_mib=options.ram_mib, rpc_servers=servers)
+
+
+def _servers_of(hardware: HardwareSnapshot) -> tuple[str, ...]:
+    """HOST:PORT of a saved snapshot's RPC devices, each once: the command must name them again."""
+    found = (_SERVER.search(gpu.buffer_name or "") for gpu in hardware.gpus if gpu.kind == "rpc")
+    return tuple(dict.fromkeys(match[1] for match in found if match is not None))
 
 
 def _move(text: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -97,8 +98,9 @@ def timing_event(timing: Timing) -> Event:
 
 
 def sample_event(seconds: float, values: Mapping[str, float | None]) -> Event:
-    """Live figures (names: ``app.work.watching``) so many seconds after the server was ready."""
-    return {"event": "sample", "seconds": round(seconds, 3), "values": dict(values)}
+    """Live figures (names: ``app.work.watching``) so many seconds after the server was ready; unknown is null."""
+    known = {name: None if value is None or not math.isfinite(value) else value for name, value in values.items()}
+    return {"event": "sample", "seconds": round(seconds, 3), "values": known}
 
 
 def log_event(line: str) -> Event:

@@ -8,10 +8,8 @@ from pathlib import Path
 from app.cli.arguments import VerbParser
 from app.cli.console import print_json, print_text
 from app.cli.values import endpoint
-from app.common.paths import app_paths
 from app.hardware.snapshot_file import load_snapshot, snapshot_to_json
 from app.hardware.types import HardwareSnapshot
-from app.work.engines import open_engine
 
 
 def add_options(parser: VerbParser) -> None:
@@ -37,10 +35,11 @@ def _snapshot(options: Namespace) -> HardwareSnapshot:
     """A saved machine as it is, or a look at this one."""
     if options.hardware is not None:
         return load_snapshot(Path(options.hardware))
+    from app.cli.inputs import chosen_engine
     from app.engine.devices import check_rpc_servers
     from app.work.machine import look_at_machine, with_measured_ram
 
-    engine = open_engine(options.engine, app_paths())
+    engine = chosen_engine(options)
     check_rpc_servers(options.rpc)
     snapshot = look_at_machine(None if engine is None else engine.binary, tuple(options.rpc))
     return with_measured_ram(snapshot) if options.measure_ram else snapshot

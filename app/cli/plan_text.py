@@ -55,9 +55,10 @@ def speed_line(plan: Plan) -> str:
     speed = plan.speed
     context = number_text(plan.n_ctx)
     if speed.decode_tps is None:
-        missing = next((d for d in plan.devices.all if not d.bandwidth_gbs), None)
-        code = "cli.speed.unknown_ram" if missing is not None and missing.is_ram else "cli.speed.unknown_gpu"
-        return say(code, device=None if missing is None else missing.name, context=context)
+        unknown = [d for d in plan.devices.all if not d.bandwidth_gbs and plan.estimate.get(d.name).weights_bytes]
+        if not unknown or unknown[0].is_ram:
+            return say("cli.speed.unknown_ram")
+        return say("cli.speed.unknown_gpu", device=unknown[0].name)
     limit = say(f"cli.limit.{speed.limited_by}") if speed.limited_by else say("cli.limit.none")
     return say("cli.speed.known", tps=round(speed.decode_tps, 1), context=context, limit=limit)
 

@@ -62,6 +62,10 @@ _MISTAKES: Entries = {
         "--rpc: “{text}” is not HOST:PORT. Example: --rpc 192.168.1.7:50052",
         "--rpc：“{text}”不是“主机:端口”的形式。例如：--rpc 192.168.1.7:50052",
     ),
+    "problem.cli_rpc_missing": (
+        "--device: {device} is another machine's. Name its server too, as in --rpc 192.168.1.7:50052",
+        "--device：{device} 是另一台机器的设备，请同时用 --rpc 指定其服务器，例如 --rpc 192.168.1.7:50052",
+    ),
     "problem.cli_bad_key": (
         "--api-key: a key has visible ASCII characters only, without blanks and commas. Choose another.",
         "--api-key：密钥只能包含可见的 ASCII 字符，不能有空格和逗号。请换一个。",

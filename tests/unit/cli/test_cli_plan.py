@@ -1,10 +1,12 @@
 import itertools
+import json
 
 import pytest
 
 from app.engine.ports import free_port
 from app.model.reader import read_model
 from app.planner.presets import PRESETS
+from app.settings import Settings, save_settings
 from tests.unit.cli.conftest import LAPTOP, NO_GPU
 
 MIB = 1 << 20
@@ -174,6 +176,31 @@ def test_that_an_rpc_device_is_named_by_its_server_in_rules(plan):
     assert argv[argv.index("--rpc") + 1] == "10.0.0.7:50052"
     assert "=RPC0[10.0.0.7:50052]" in argv[argv.index("-ot") + 1]
     assert said.json["devices"][0] | {"kind": "rpc", "overhead": 0} == said.json["devices"][0]
+
+
+def test_that_an_rpc_device_without_its_server_is_bad_input(plan):
+    said = plan("--device", "RPC0=4096")
+    assert said.code == 2
+    assert "--rpc" in said.sentence
+
+
+def test_that_the_servers_of_a_saved_machine_are_named_in_the_command(run, moe, tmp_path):
+    facts = run("machine", "--json", "--hardware", NO_GPU).json
+    facts["gpus"] = [
+        {"name": "10.0.0.7:50052", "kind": "rpc", "engine_name": "RPC0", "total_bytes": 8 << 30, "free_bytes": 8 << 30,
+         "buffer_name": "RPC0[10.0.0.7:50052]"}
+    ]  # fmt: skip
+    facts["engine_asked"] = True
+    saved = tmp_path / "with rpc.json"
+    saved.write_text(json.dumps(facts), encoding="utf-8")
+    argv = run("plan", moe, "--json", "--hardware", saved).json["argv"]
+    assert argv[argv.index("--rpc") + 1] == "10.0.0.7:50052"
+
+
+def test_that_the_engine_of_the_settings_is_used_unless_one_is_named(plan, lanewise_home, tmp_path):
+    save_settings(lanewise_home / "config" / "settings.json", Settings(engine_path=str(tmp_path / "chosen")))
+    assert "chosen" in plan().sentence
+    assert "other" in plan("--engine", tmp_path / "other").sentence
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """What opens the window, and with which options."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from app.__main__ import main
 from app.cli.window import window_options
 from app.common.start_options import WindowOptions
 
@@ -33,3 +35,46 @@ def test_that_without_a_console_the_window_itself_says_that_a_file_is_gone(monke
     monkeypatch.setattr(sys, "stderr", None)
     monkeypatch.setattr(sys, "stdout", None)
     assert window_options(["gone.gguf"]) == WindowOptions(model="gone.gguf")
+
+
+@pytest.fixture
+def window(monkeypatch):
+    """Stands in for the real one, which needs Qt: what ``run_window`` does is up to the test."""
+
+    def stand_in(run_window):
+        monkeypatch.setitem(sys.modules, "app.ui.start", SimpleNamespace(run_window=run_window))
+
+    return stand_in
+
+
+def test_that_the_exit_code_is_the_windows(window):
+    window(lambda options: 0 if options == WindowOptions(theme="light") else 9)
+    assert main(["--theme", "light"]) == 0
+
+
+def test_that_a_file_that_was_double_clicked_opens_at_once(window, moe):
+    opened = []
+    window(lambda options: opened.append(options) or 0)
+    assert main([str(moe)]) == 0
+    assert opened == [WindowOptions(model=str(moe))]
+
+
+def test_that_a_bug_at_the_start_is_reported(window, capsys, lanewise_home):
+    def broken(_):
+        raise ZeroDivisionError("a bug")
+
+    window(broken)
+    assert main([]) == 1
+    (report,) = (lanewise_home / "data" / "logs").glob("crash-*.txt")
+    assert str(report) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--smoke"], 1), (["--tour", "out"], 1), ([], 0)])
+def test_that_an_unattended_window_fails_when_anything_crashed_in_it(window, arguments, code):
+    def crashing(_):
+        error = ZeroDivisionError("a bug in a slot")
+        sys.excepthook(type(error), error, None)
+        return 0
+
+    window(crashing)
+    assert main(arguments) == code
