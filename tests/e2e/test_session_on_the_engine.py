@@ -1,0 +1,143 @@
+"""The window's session on a real llama-server: launch, watch, ask, stop; and what it says when that cannot work."""
+
+import os
+import socket
+import stat
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.common.paths import app_paths
+from app.engine.rpc import RpcServer
+from app.planner.types import RAM
+from app.session.app_session import AppSession
+from app.session.state import ChatPhase, RunPhase
+
+pytestmark = pytest.mark.engine
+
+START_MS = 60_000
+HELP = Path(__file__).parents[1] / "data" / "engine_logs" / "help-b11434.txt"
+
+
+@pytest.fixture(scope="module")
+def device(engine):
+    with RpcServer(engine, app_paths()) as server:
+        yield server
+
+
+@pytest.fixture
+def messages():
+    return []
+
+
+@pytest.fixture
+def session(qtbot, engine, device, messages):
+    made = AppSession()
+    made.message_raised.connect(messages.append)
+    made.use_rpc_servers((device.endpoint,))
+    made.start(engine.path)
+    made.open_demo()
+    qtbot.waitUntil(lambda: made.plan is not None and bool(made.plan.devices.gpus), timeout=START_MS)
+    made.set_wishes(n_ctx=2048)
+    yield made
+    made.close()
+
+
+def _phase(session, *phases):
+    return lambda: session.run.phase in phases
+
+
+def test_that_the_engine_confirms_the_board_and_its_refusal_is_told(session, qtbot):
+    qtbot.waitUntil(lambda: session.verification is not None, timeout=START_MS)
+    assert session.verification.agrees, session.verification
+    session.move_cards(("experts:2-3",), RAM)
+    assert session.verification is None, "the answer belonged to the board before"
+    qtbot.waitUntil(lambda: session.verification is not None, timeout=START_MS)
+    assert session.verification.agrees
+    assert session.verification.unconfirmed == ()
+    session.set_wishes(extra=("--no-such-option",))
+    qtbot.waitUntil(lambda: session.verification_problem is not None, timeout=START_MS)
+    assert session.verification_problem.code == "unknown_argument"
+
+
+def test_that_a_launch_runs_where_it_should_answers_and_stops(session, qtbot):
+    session.set_expert_layers_in_ram(3)
+    session.launch()
+    qtbot.waitUntil(_phase(session, RunPhase.READY, RunPhase.FAILED), timeout=START_MS)
+    run = session.run
+    assert run.phase is RunPhase.READY, session.log_text()[-2000:]
+    assert run.affinity == run.wanted_affinity == session.hardware.cpu.recommended_cpus
+    assert run.buffers
+    assert all(row.agrees is not False for row in run.buffers), run.buffers
+    session.send_prompt("Hello")
+    qtbot.waitUntil(lambda: session.chat.phase is ChatPhase.ANSWERING, timeout=START_MS)
+    qtbot.waitUntil(lambda: session.history().latest("server.rss") is not None, timeout=START_MS)
+    session.stop_answer()
+    qtbot.waitUntil(lambda: session.chat.phase is ChatPhase.IDLE, timeout=START_MS)
+    assert session.chat.answer
+    assert session.chat.problem is None
+    session.move_cards(("output",), RAM)
+    assert session.run.plan_differs, "the board is not what runs any more"
+    session.undo_stack.undo()
+    assert not session.run.plan_differs
+    pid = run.pid
+    session.stop()
+    qtbot.waitUntil(_phase(session, RunPhase.STOPPED), timeout=START_MS)
+    assert not psutil.pid_exists(pid)
+
+
+def test_that_stop_works_while_it_starts(session, qtbot):
+    session.launch()
+    qtbot.waitUntil(lambda: session.run.pid is not None, timeout=START_MS)
+    session.stop()
+    qtbot.waitUntil(_phase(session, RunPhase.STOPPED), timeout=START_MS)
+    assert session.run.problem is None
+
+
+def test_that_closing_the_session_takes_the_server_along(session, qtbot):
+    session.launch()
+    qtbot.waitUntil(_phase(session, RunPhase.READY), timeout=START_MS)
+    pid = session.run.pid
+    session.close()
+    assert not psutil.pid_exists(pid)
+
+
+def test_that_a_taken_port_is_told_and_the_next_launch_works(session, qtbot, messages):
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", 8080))
+        other.listen()
+        session.launch()
+        assert session.run.phase is RunPhase.FAILED
+        assert messages[-1].code == "port_in_use"
+    session.launch()
+    qtbot.waitUntil(_phase(session, RunPhase.READY), timeout=START_MS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in engine is a shell script")
+def test_that_an_engine_that_dies_at_start_is_told_with_its_last_words(session, qtbot, messages, tmp_path):
+    broken = tmp_path / "llama-server"
+    broken.write_text(
+        "#!/bin/sh\n"
+        f'case "$*" in *--help*) cat "{HELP}";; *--version*) echo "version: 1 (broken)";;\n'
+        '*--list-devices*) echo "Available devices:"; echo "  RPC0: x (1000 MiB, 900 MiB free)";;\n'
+        '*) echo "something is very wrong" >&2; exit 3;; esac\n'
+    )
+    broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
+    session.choose_engine(os.fspath(broken))
+    qtbot.waitUntil(lambda: session.engine.path == os.fspath(broken) and session.is_idle, timeout=START_MS)
+    session.launch()
+    qtbot.waitUntil(_phase(session, RunPhase.FAILED), timeout=START_MS)
+    assert session.run.exit_code == 3
+    assert session.run.problem is not None
+    assert "something is very wrong" in session.log_text()
+    assert session.plan is not None, "the board is still there"
+
+
+def test_that_a_model_file_that_vanished_is_told(session, qtbot):
+    Path(session.model.path).unlink()
+    session.launch()
+    qtbot.waitUntil(_phase(session, RunPhase.FAILED), timeout=START_MS)
+    assert session.run.problem.code == "file_missing" or "No such file" in session.log_text()
