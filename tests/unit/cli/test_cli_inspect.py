@@ -3,7 +3,6 @@ import json
 import pytest
 
 from app.model.types import Role
-from tests.tools.small_moe import write_small_moe
 
 KEYS = {
     "path", "architecture", "name", "version", "file_bytes", "parts", "blocks", "context_length", "vocab", "experts",
@@ -61,14 +60,14 @@ def test_that_a_dense_model_is_inspected_too(run, dense):
 
 
 @pytest.fixture
-def bad_files(tmp_path):
+def bad_files(tmp_path, moe):
     """Kind of trouble -> a path with a space and Chinese characters in it."""
     folder = tmp_path / "坏的 files"
     folder.mkdir()
     (folder / "text.gguf").write_text("this is no model", encoding="utf-8")
     (folder / "empty.gguf").touch()
-    write_small_moe(folder / "whole.gguf")
-    (folder / "short.gguf").write_bytes((folder / "whole.gguf").read_bytes()[:20_000])
+    with moe.open("rb") as whole:
+        (folder / "short.gguf").write_bytes(whole.read(20_000))
     return {
         "missing": folder / "absent.gguf",
         "folder": folder,
