@@ -43,6 +43,7 @@ ENTRIES: Entries = {
     "plan.chip.experts": ("{n:count expert|experts}, {used} per token", "{n} 个专家，每 token 用 {used} 个"),
     "plan.engine.name": ("Engine: {state}", "引擎：{state}"),
     "plan.engine.ready": ("llama.cpp {build}", "llama.cpp {build}"),
+    "plan.engine.ready_unknown": ("llama.cpp, build unknown", "llama.cpp，版本未知"),
     "plan.engine.looking": ("Looking for llama-server…", "正在查找 llama-server…"),
     "plan.engine.missing": ("No llama-server found", "未找到 llama-server"),
     "plan.engine.building": ("Building llama.cpp…", "正在编译 llama.cpp…"),

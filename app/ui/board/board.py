@@ -78,11 +78,13 @@ class Board(QWidget):
         if plan is None:
             return
         self._match_columns(plan)
+        # All bars first: repainting one paints whatever else is waiting, so nothing else may be waiting yet.
+        for device in plan.devices.all:
+            self._columns[device.name].show_estimate(device, plan.estimate.get(device.name))
         facts = ModelFacts.of(self._session.model)
         for device in plan.devices.all:
-            estimate = next((e for e in plan.estimate.devices if e.device == device.name), None)
             cards = self._session.cards(device.name)
-            self._columns[device.name].refresh(device, estimate, cards, facts, self._session.hardware)
+            self._columns[device.name].refresh(device, cards, facts, self._session.hardware)
         self._follow_moved_card(plan)
 
     def request_move(self, ids: tuple[str, ...], device: str) -> None:

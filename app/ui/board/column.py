@@ -141,22 +141,20 @@ class BoardColumn(CardFrame):
         """The status line as it reads now."""
         return self._line.text()
 
+    def show_estimate(self, device: Device, estimate: DeviceEstimate) -> None:
+        """Repaint the bar for a new estimate, at once."""
+        self.bar.set_budget(make_budget(estimate), device_title(device))
+
     def refresh(
-        self,
-        device: Device,
-        estimate: DeviceEstimate | None,
-        cards: Sequence[Card],
-        facts: ModelFacts,
-        hardware: HardwareSnapshot | None,
+        self, device: Device, cards: Sequence[Card], facts: ModelFacts, hardware: HardwareSnapshot | None
     ) -> None:
-        """Show new values in the widgets that are there."""
+        """Show new values in the widgets that are there, and say in words what the bar shows."""
         name = device_title(device)
         _set_text(self._title, name)
         _set_text(self._facts, device_facts(device, hardware))
         self.view.setAccessibleName(say("board.cards.name", device=name))
-        if estimate is not None:
-            budget = make_budget(estimate)
-            self.bar.set_budget(budget, name)
+        budget = self.bar.budget
+        if budget is not None:
             self.legend.set_budget(budget)
             self._status = (budget.status, budget.status_look)
             self.clear_hint()

@@ -68,7 +68,9 @@ def model_title(model: ModelInfo) -> str:
 def engine_words(engine: EngineState) -> str:
     """The engine chip's text."""
     if engine.phase is EnginePhase.READY:
-        return say("plan.engine.ready", build=engine.build or "?")
+        # "0.6.0-dev (build 0, commit unknown)": the bracket goes to the tooltip.
+        build = (engine.build or "").partition(" (")[0]
+        return say("plan.engine.ready", build=build) if build else say("plan.engine.ready_unknown")
     if engine.phase is EnginePhase.BUILDING and engine.progress is not None:
         return say("plan.engine.building_at", percent=round(100 * engine.progress))
     return say(f"plan.engine.{engine.phase.value}")
@@ -194,7 +196,7 @@ class PlanHeader(QWidget):
         engine = self._session.engine
         self._engine.setText(engine_words(engine))
         self._engine.set_icon("dot", _ENGINE_TOKENS[engine.phase], 12)
-        self._engine.setToolTip(engine.path or "")
+        self._engine.setToolTip("\n".join(text for text in (engine.build, engine.path) if text))
         self._fit_chips()
         self._engine.setAccessibleName(say("plan.engine.name", state=engine_words(engine)))
         for action in self._engine_menu.actions():
