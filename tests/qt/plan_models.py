@@ -1,5 +1,5 @@
-"""Models for the tests of the plan page, as values: the real names, shapes and types of Qwen3-30B-A3B Q4_K_M, a small MoE
-and a dense one. No file is read or written."""
+"""Models for the tests of the plan page, as values: Qwen3-30B-A3B Q4_K_M with its real names, shapes and types, a small
+MoE and a dense one. No file is read or written."""
 
 import json
 from pathlib import Path
