@@ -1,7 +1,8 @@
 """Presets: named recipes for a placement. Pure and deterministic.
 
 ``fill``, the default, keeps every layer's dense part and KV on the GPU, then fills what is left of the budget with
-routed-expert layers: a subset-sum over real layer sizes (Q4_K_M layers differ), and one split layer for the rest.
+routed-expert layers: a run of first layers or, where that pays, a subset-sum over real layer sizes (Q4_K_M layers
+differ), and one split layer for the rest.
 Every expert byte is worth the same per token (expert_used_count / expert_count), so the most bytes on the GPU is the
 fastest placement (engine.md 10).
 """
@@ -30,6 +31,9 @@ PRESETS = ("fill", "experts-cpu", "all-gpu", "all-cpu", "article", "fit")
 """Names of the command line's contract (docs/cli.md); ``cache`` joins them with the engine that has it."""
 
 Estimator = Callable[[Placement], MemoryEstimate]
+
+_WORTH_SCATTERING = 0.005
+"""Scattered layers must save this share of the expert bytes in RAM to be worth a restless board."""
 
 _STEP = MIB
 """Resolution of the subset sum; sizes are rounded up, so the chosen set never exceeds the budget."""
@@ -104,7 +108,25 @@ def _fewer_layers(model: ModelInfo, devices: DeviceSet, placement: Placement, es
 
 
 def _fill_experts(model: ModelInfo, devices: DeviceSet, nothing: Placement, estimate: Estimator) -> Placement:
-    """Whole layers by subset sum, checked against the full estimate (the compute buffer moves with the experts)."""
+    """The first layers and a part of the next, unless a scattered choice reads noticeably less from RAM.
+
+    A run of layers is one card and one short rule; layers differ little in size, and the split layer evens that out.
+    """
+    calm = _filled(model, devices, nothing, estimate, _first_blocks)
+    tight = _filled(model, devices, nothing, estimate, _best_subset)
+    in_ram = _expert_bytes_in_ram(model, calm), _expert_bytes_in_ram(model, tight)
+    return tight if in_ram[1] < in_ram[0] * (1 - _WORTH_SCATTERING) else calm
+
+
+def _filled(
+    model: ModelInfo,
+    devices: DeviceSet,
+    nothing: Placement,
+    estimate: Estimator,
+    choose: Callable[[dict[int, int], int], frozenset[int]],
+) -> Placement:
+    """Whole layers as ``choose`` picks them for the budget, checked against the full estimate (the compute buffer
+    moves with the experts), then a part of one more."""
     gpu = devices.gpus[0].name
     sizes = _layer_sizes(model, nothing)
     smallest = min(sizes, key=lambda b: (sizes[b], b))
@@ -114,12 +136,28 @@ def _fill_experts(model: ModelInfo, devices: DeviceSet, nothing: Placement, esti
         return _add_split_layer(model, devices, nothing, estimate)
     budget = left + sizes[smallest]
     while True:
-        chosen = _best_subset(sizes, budget)
+        chosen = choose(sizes, budget)
         placement = with_experts_in_ram(model, nothing, devices, frozenset(sizes) - chosen)
         left = estimate(placement).get(gpu).left_bytes
         if left is None or left >= 0 or not chosen:
             return _add_split_layer(model, devices, placement, estimate)
         budget += left
+
+
+def _expert_bytes_in_ram(model: ModelInfo, placement: Placement) -> int:
+    where = locations(model, placement)
+    return sum(t.n_bytes for t in model.tensors if t.role is Role.ROUTED_EXPERT and where.get(t.name) == RAM)
+
+
+def _first_blocks(sizes: dict[int, int], budget: int) -> frozenset[int]:
+    """As many of the first blocks as the budget takes."""
+    chosen: set[int] = set()
+    for block in sorted(sizes):
+        budget -= sizes[block]
+        if budget < 0:
+            break
+        chosen.add(block)
+    return frozenset(chosen)
 
 
 def _layer_sizes(model: ModelInfo, placement: Placement) -> dict[int, int]:

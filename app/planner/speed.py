@@ -16,6 +16,9 @@ HAND_OVER_SECONDS = 25e-6
 """One switch between GPU and CPU inside a token, two per block with host tensors (splits in the engine's log).
 10-40 microseconds on CUDA (engine.md 10); the middle until it is calibrated."""
 
+_LEAST_SECONDS = 1e-3
+"""Below this the work that no bandwidth describes (sampling, kernel starts) decides, and nobody has measured it."""
+
 _KV_FILL = 0.25
 """Share of the context in use that the figure is given for: a chat that has filled a quarter."""
 
@@ -62,6 +65,6 @@ def estimate_speed(
             touched = max(touched, placement.n_gpu_layers - 1)
         seconds["sync"] = (2 * touched + 2) * HAND_OVER_SECONDS
     total = sum(seconds.values())
-    if total <= 0:
+    if total < _LEAST_SECONDS:
         return SpeedEstimate(None, None, "unknown", None, ram_read)
     return SpeedEstimate(1 / total, None, "estimated", max(seconds, key=lambda k: seconds[k]), ram_read)

@@ -16,6 +16,8 @@ from app.ui.main_window import MainWindow
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.words import Language, current_language
 
+_SMOKE_LIMIT_MS = 30_000
+
 
 def make_application() -> QApplication:
     """The QApplication with our name; the one that exists, when there is one."""
@@ -94,6 +96,7 @@ def run_window(options: WindowOptions) -> int:
     starter = _Starter(session, options)
     if options.smoke:
         window.first_painted.connect(lambda: QTimer.singleShot(0, app.quit))
+        QTimer.singleShot(_SMOKE_LIMIT_MS, lambda: app.exit(1))  # a crash before the first paint must not hang
     else:
         window.first_painted.connect(starter.begin)
     window.show()
