@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QApplication
 from app.monitor.sample import Sample
 from app.session.state import ChatPhase, RunPhase, RunState
 from app.ui.pages.run import RunPage
+from app.ui.pages.run_log import MOST_LINES
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from tests.qt import page_fixtures as fx
 
@@ -75,6 +76,7 @@ def main() -> int:
     app = QApplication([])
     ThemeManager(ThemeMode.LIGHT).apply(app)
     session = fx.running_session()
+    session.log = "\n".join(f"line {i} of a log that is full from the start" for i in range(MOST_LINES))
     page = RunPage(session)
     page.resize(1282, 768)
     page.show()

@@ -105,7 +105,7 @@ class FailureState(QWidget):
         self._copy.set_icon("copy")
         self._copy.clicked.connect(self._on_copy)
         self._plan = PlainButton(say("run.to_plan"))
-        self._plan.clicked.connect(lambda: self.page_requested.emit("plan"))
+        self._plan.clicked.connect(self._on_plan)
         self._lay_out()
         self._theme.theme_changed.connect(self._refresh_icon)
         self._refresh_icon()
@@ -144,6 +144,10 @@ class FailureState(QWidget):
         self._caption.setVisible(bool(evidence))
         self._report = report
         self._copy.setText(say("run.copy_report"))
+
+    @Slot()
+    def _on_plan(self) -> None:
+        self.page_requested.emit("plan")
 
     @Slot()
     def _on_copy(self) -> None:
