@@ -6,7 +6,7 @@ One GPU is active; the others are switched off (``-dev``) until several can be p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.common.units import MIB
 from app.hardware.types import GpuInfo, HardwareSnapshot
@@ -52,6 +52,21 @@ def _reserve_bytes(drives_display: bool | None, kind: DeviceKind, wished_mib: in
         return wished_mib * MIB
     headless = drives_display is False or kind is DeviceKind.RPC
     return (_RESERVE_MIB if headless else _RESERVE_DISPLAY_MIB) * MIB
+
+
+def _assumed_names(snapshot: HardwareSnapshot) -> tuple[GpuInfo, ...]:
+    """What an engine would most likely call the cards, while none has been asked: CUDA for NVIDIA, Vulkan for others.
+
+    A plan can then be made before there is an engine; the engine's own list replaces this as soon as it exists.
+    """
+    counts: dict[str, int] = {}
+    named = []
+    for gpu in snapshot.gpus:
+        backend = "CUDA" if gpu.uuid is not None or "nvidia" in gpu.name.lower() else "Vulkan"
+        n = counts.get(backend, 0)
+        counts[backend] = n + 1
+        named.append(replace(gpu, engine_name=f"{backend}{n}"))
+    return tuple(named)
 
 
 def _device(gpu: GpuInfo, wishes: DeviceWishes) -> Device:
@@ -111,7 +126,8 @@ def _usable(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> list[Device]:
 
     With ``--device`` only the named ones count: they replace what was detected.
     """
-    detected = [_device(g, wishes) for g in snapshot.gpus if g.engine_name is not None]
+    gpus = snapshot.gpus if snapshot.engine_asked else _assumed_names(snapshot)
+    detected = [_device(g, wishes) for g in gpus if g.engine_name is not None]
     if not wishes.free_mib:
         return detected
     known = {d.name: d for d in detected}

@@ -50,6 +50,10 @@ class EngineController(QObject):
         self._look_id += 1
         look_id = self._look_id
         self._set(EngineState(EnginePhase.LOOKING))
+        if self.hardware is None and not keep_snapshot:
+            self._jobs.run(
+                lambda: look_at_machine(None), lambda result, error: self._on_first_look(look_id, result, error)
+            )
 
         def on_engine(handle: EngineHandle | None, error: Exception | None) -> None:
             if look_id != self._look_id:
@@ -106,6 +110,11 @@ class EngineController(QObject):
     def close(self) -> None:
         """Give up a running build; the job runner waits for its end."""
         self._cancel_build.set()
+
+    def _on_first_look(self, look_id: int, snapshot: HardwareSnapshot | None, error: Exception | None) -> None:
+        """The probes' answer; the engine's comes later and then counts."""
+        if self.hardware is None:
+            self._on_hardware(look_id, snapshot, error)
 
     def _look_again(self) -> HardwareSnapshot:
         binary = self.handle.binary if self.handle else None

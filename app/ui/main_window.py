@@ -25,6 +25,7 @@ from typing_extensions import override
 from app.common.problem import Severity
 from app.common.resources import resource_path
 from app.session.state import RunPhase
+from app.settings import Settings
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.drop_veil import DropVeil
 from app.ui.widgets.message_strip import MessageStrip
@@ -90,25 +91,33 @@ _KEYS = (
 )
 
 
+_OTHER_PAGES_MS = 1500
+"""The pages that nobody looks at yet wait for the first plan, or this long when there is none."""
+
+_AFTER_PLAN_MS = 30
+
+
 class MainWindow(QWidget):
     """Shows an ``AppSession``.
 
     Signals: ``first_painted`` once, after the window has been seen for the first time: the moment to begin with
-    everything that takes time. The session is the caller's: it is not closed with the window.
+    everything that takes time. The session is the caller's: it is not closed with the window. It may come later
+    (``attach``), since importing it and what stands behind it takes longer than showing the frame.
     """
 
     first_painted = Signal()
 
-    def __init__(self, session: AppSession, theme: ThemeManager) -> None:
+    def __init__(self, session: AppSession | None, theme: ThemeManager, settings: Settings | None = None) -> None:
         super().__init__()
-        self._session = session
+        shown = session.settings if session is not None else settings or Settings()
+        self._attached: AppSession | None = None
         self._theme = theme
         self._pages: dict[str, QWidget] = {}
         self._was_painted = False
-        self._run_phase = session.run.phase
-        self._language = _wanted_language(session.settings.language)
+        self._run_phase = RunPhase.STOPPED
+        self._language = _wanted_language(shown.language)
         set_language(self._language)
-        theme.set_mode(ThemeMode(session.settings.theme))
+        theme.set_mode(ThemeMode(shown.theme))
         self.setAcceptDrops(True)
         self.setMinimumSize(QSize(1040, 640))
         self.resize(1366, 768)
@@ -119,7 +128,17 @@ class MainWindow(QWidget):
         self._veil = DropVeil(self)
         self._front = "plan"
         self._build_frame()
-        self._restore_geometry()
+        if shown.window_geometry:
+            self.restoreGeometry(QByteArray(b64decode(shown.window_geometry)))
+        self._refresh_title()
+        if session is not None:
+            self.attach(session)
+
+    def attach(self, session: AppSession) -> None:
+        """Show this session; once, before or after the first paint."""
+        assert self._attached is None
+        self._attached = session
+        self._run_phase = session.run.phase
         self._make_shortcuts()
         session.model_changed.connect(self._on_model)
         session.message_raised.connect(self._on_message)
@@ -127,6 +146,13 @@ class MainWindow(QWidget):
         session.run_changed.connect(self._on_run)
         session.plan_changed.connect(self._on_plan)
         self._refresh_title()
+        if self._was_painted:
+            self._show_pages()
+
+    @property
+    def _session(self) -> AppSession:
+        assert self._attached is not None
+        return self._attached
 
     # Pages.
 
@@ -179,7 +205,8 @@ class MainWindow(QWidget):
     def show_page(self, name: str) -> None:
         """Bring a page to the front."""
         self._front = name
-        self._stack.setCurrentWidget(self.page(name))
+        if self._attached is not None:
+            self._stack.setCurrentWidget(self.page(name))
         self.rail.show_page(name)
 
     @Slot()
@@ -254,6 +281,8 @@ class MainWindow(QWidget):
         problem = self.strip.problem
         if problem is not None and problem.severity is not Severity.ERROR:
             self.strip.clear()
+        if self._was_painted and self._session.plan is not None:
+            QTimer.singleShot(_AFTER_PLAN_MS, self._make_next_page)
 
     @Slot()
     def _on_run(self) -> None:
@@ -285,7 +314,7 @@ class MainWindow(QWidget):
         QTimer.singleShot(0, self._make_next_page)
 
     def _refresh_title(self) -> None:
-        model = self._session.model
+        model = self._attached.model if self._attached is not None else None
         file = PurePath(model.path).name if model is not None else None
         self.setWindowTitle(say("window.title", file=file) if file else say("window.title_empty"))
 
@@ -300,15 +329,20 @@ class MainWindow(QWidget):
 
     @Slot()
     def _on_first_paint(self) -> None:
+        if self._attached is not None:
+            self._show_pages()
+        self.first_painted.emit()
+
+    def _show_pages(self) -> None:
+        """The page in front now, the others when there is time."""
         self.show_page(self._front)
         # Else the first button of the rail would be in focus, with its ring, before anybody has touched a key.
         self.page(self._front).setFocus()
-        self.first_painted.emit()
-        QTimer.singleShot(0, self._make_next_page)
+        QTimer.singleShot(_OTHER_PAGES_MS, self._make_next_page)
 
     @override
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _model_path(event.mimeData()) is not None:
+        if self._attached is not None and _model_path(event.mimeData()) is not None:
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
             self._veil.cover()
@@ -330,14 +364,10 @@ class MainWindow(QWidget):
 
     @override
     def closeEvent(self, event: QCloseEvent) -> None:
-        geometry = b64encode(self.saveGeometry().data()).decode("ascii")
-        self._session.change_settings(window_geometry=geometry)
+        if self._attached is not None:
+            geometry = b64encode(self.saveGeometry().data()).decode("ascii")
+            self._attached.change_settings(window_geometry=geometry)
         super().closeEvent(event)
-
-    def _restore_geometry(self) -> None:
-        saved = self._session.settings.window_geometry
-        if saved:
-            self.restoreGeometry(QByteArray(b64decode(saved)))
 
 
 def _wanted_language(setting: str) -> Language:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLibraryInfo, QLocale, QTimer, QTranslator
 from PySide6.QtWidgets import QApplication
 
+from app.common.paths import app_paths
 from app.common.start_options import WindowOptions
-from app.hardware.snapshot_file import load_snapshot
-from app.session.app_session import AppSession
-from app.session.state import EnginePhase
+from app.settings import Settings, changed, load_settings
 from app.ui.main_window import MainWindow
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.words import Language, current_language
+
+if TYPE_CHECKING:
+    # Imported after the first paint: what stands behind the session takes longer than showing the frame.
+    from app.session.app_session import AppSession
 
 _SMOKE_LIMIT_MS = 30_000
 
@@ -41,8 +45,16 @@ def _translate_qt(app: QApplication) -> None:
         app.installTranslator(translator)
 
 
+def start_settings(options: WindowOptions) -> Settings:
+    """The saved settings with the options of the command line on top; light enough for the first paint."""
+    told = {"language": options.language, "theme": options.theme}
+    return changed(load_settings(app_paths().settings_file), **{k: v for k, v in told.items() if v is not None})
+
+
 def make_session(options: WindowOptions) -> AppSession:
     """A session with the options of the command line on top of the saved settings (they are not saved)."""
+    from app.session.app_session import AppSession
+
     session = AppSession()
     if options.language is not None:
         session.override_settings(language=options.language)
@@ -53,16 +65,20 @@ def make_session(options: WindowOptions) -> AppSession:
     return session
 
 
-class _Starter:
-    """What happens after the first paint."""
+class Starter:
+    """What happens after the first paint: the session, the engine, the machine, the file."""
 
-    def __init__(self, session: AppSession, options: WindowOptions) -> None:
-        self._session = session
+    def __init__(self, window: MainWindow, options: WindowOptions) -> None:
+        self._window = window
         self._options = options
+        self.session: AppSession | None = None
 
     def begin(self) -> None:
-        """Look for everything; open the asked-for, the last, or the demo model."""
-        session, options = self._session, self._options
+        """Make the session; look for everything; open the asked-for, the last, or the demo model."""
+        from app.hardware.snapshot_file import load_snapshot
+
+        options = self._options
+        session = self.session = make_session(options)
         snapshot = load_snapshot(Path(options.hardware)) if options.hardware else None
         if options.build_engine:
             session.engine_changed.connect(self._on_engine)
@@ -74,11 +90,15 @@ class _Starter:
             session.open_model(last)
         else:
             session.open_demo()
+        self._window.attach(session)
 
     def _on_engine(self) -> None:
-        if self._session.engine.phase is EnginePhase.MISSING:
-            self._session.engine_changed.disconnect(self._on_engine)
-            self._session.build_engine()
+        from app.session.state import EnginePhase
+
+        assert self.session is not None
+        if self.session.engine.phase is EnginePhase.MISSING:
+            self.session.engine_changed.disconnect(self._on_engine)
+            self.session.build_engine()
 
 
 def run_window(options: WindowOptions) -> int:
@@ -88,20 +108,20 @@ def run_window(options: WindowOptions) -> int:
 
         return run_tour(options)
     app = make_application()
-    session = make_session(options)
-    theme = ThemeManager(ThemeMode(session.settings.theme), app)
+    settings = start_settings(options)
+    theme = ThemeManager(ThemeMode(settings.theme), app)
     theme.apply(app)
-    window = MainWindow(session, theme)
+    window = MainWindow(None, theme, settings)
     _translate_qt(app)
-    starter = _Starter(session, options)
+    starter = Starter(window, options)
+    window.first_painted.connect(starter.begin)
     if options.smoke:
         window.first_painted.connect(lambda: QTimer.singleShot(0, app.quit))
         QTimer.singleShot(_SMOKE_LIMIT_MS, lambda: app.exit(1))  # a crash before the first paint must not hang
-    else:
-        window.first_painted.connect(starter.begin)
     window.show()
     try:
         return app.exec()
     finally:
         window.hide()
-        session.close()
+        if starter.session is not None:
+            starter.session.close()

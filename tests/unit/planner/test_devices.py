@@ -43,6 +43,13 @@ def test_that_a_card_the_engine_does_not_list_is_no_column(laptop):
     assert device_set(unseen, DeviceWishes()).gpus == ()
 
 
+def test_that_before_any_engine_was_asked_the_usual_names_are_assumed(two_gpus):
+    nobody = replace(two_gpus, engine_asked=False, gpus=tuple(replace(g, engine_name=None) for g in two_gpus.gpus))
+    radeon = GpuInfo("AMD Radeon RX 7900 XT", "gpu", None, 20 << 30, 19 << 30)
+    devices = device_set(replace(nobody, gpus=(*nobody.gpus, radeon)), DeviceWishes())
+    assert sorted(d.name for d in (*devices.gpus, *devices.off)) == ["CUDA0", "CUDA1", "Vulkan0"]
+
+
 def test_that_graphics_inside_the_processor_never_beat_a_card(laptop):
     inside = GpuInfo("Iris Xe", "igpu", "Vulkan0", 32 << 30, 30 << 30)
     devices = device_set(replace(laptop, gpus=(inside, *laptop.gpus)), DeviceWishes())
