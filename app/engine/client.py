@@ -33,13 +33,17 @@ class Completion:
 class ServerClient:
     """One server's HTTP interface. Use as a context manager, or call ``close``. May be used from several threads."""
 
-    def __init__(self, url: str, api_key: str | None) -> None:
+    def __init__(self, url: str, api_key: str | None, keep_alive: bool = True) -> None:
+        """``keep_alive`` False: no connection stays open between calls; a server that ends would wait for it."""
         import httpx
 
         self.url = url.rstrip("/")
         self._headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
         # trust_env off: a proxy of the environment must not see prompts, nor break loopback.
-        self._http = httpx.Client(base_url=self.url, headers=self._headers, timeout=_TIMEOUT_S, trust_env=False)
+        limits = httpx.Limits() if keep_alive else httpx.Limits(max_keepalive_connections=0)
+        self._http = httpx.Client(
+            base_url=self.url, headers=self._headers, timeout=_TIMEOUT_S, trust_env=False, limits=limits
+        )
 
     def __enter__(self) -> ServerClient:
         return self

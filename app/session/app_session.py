@@ -123,6 +123,11 @@ class AppSession(QObject):
         return self._run.state
 
     @property
+    def running_plan(self) -> Plan | None:
+        """The plan that was launched last."""
+        return self._run.plan
+
+    @property
     def chat(self) -> ChatState:
         """The question being answered."""
         return self._run.chat

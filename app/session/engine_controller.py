@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -128,7 +129,7 @@ class EngineController(QObject):
         if error is not None or snapshot is None:
             self.failed.emit(problem_of(error))
             return
-        self.hardware = snapshot
+        self.hardware = _with_known_speed(snapshot, self.hardware)
         self.hardware_changed.emit()
 
     def _engine_failed(self, error: Exception, explicit: str | None) -> None:
@@ -145,3 +146,11 @@ class EngineController(QObject):
     def _set(self, state: EngineState) -> None:
         self.state = state
         self.changed.emit()
+
+
+def _with_known_speed(new: HardwareSnapshot, old: HardwareSnapshot | None) -> HardwareSnapshot:
+    """A measured RAM speed outlives another look at the same machine."""
+    if old is None or new.memory.measured_gbs is not None or old.memory.measured_gbs is None:
+        return new
+    sources = {**new.sources, "memory.measured_gbs": old.sources.get("memory.measured_gbs", "measured")}
+    return replace(new, memory=replace(new.memory, measured_gbs=old.memory.measured_gbs), sources=sources)

@@ -73,6 +73,11 @@ class RunController(QObject):
         """The question being answered."""
         return self._chat.state
 
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that was launched last."""
+        return self._plan
+
     def log_text(self) -> str:
         """The last lines of the engine's output."""
         return "\n".join(self._log)
@@ -108,6 +113,8 @@ class RunController(QObject):
         if self._server is None or self._server.is_over:
             return
         self._chat.forget()
+        if self._monitor is not None:
+            self._monitor.pause()  # the engine waits for open connections before it ends
         self._set(replace(self.state, phase=RunPhase.STOPPING))
         self._server.stop()
 

@@ -273,6 +273,8 @@ class MainWindow(QWidget):
 
     @Slot(object)
     def _on_message(self, problem: object) -> None:
+        if self.page_name == "run" and problem is self._session.run.problem:
+            return  # the page in front says it already, with the evidence
         self.strip.show_problem(problem)  # type: ignore[arg-type]  # Signal(object) carries a Problem
 
     @Slot()

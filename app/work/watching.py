@@ -25,7 +25,7 @@ PERIOD_S = 0.5
 
 
 def _slots(url: str, api_key: str | None) -> CallableSampler:
-    client = ServerClient(url, api_key)
+    client = ServerClient(url, api_key, keep_alive=False)
     rate = SlotRate()
 
     def read() -> Values:

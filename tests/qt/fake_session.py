@@ -53,6 +53,10 @@ class FakeSession(QObject):
         if model is not None:
             self.show_model(model)
 
+    @property
+    def running_plan(self):
+        return self.plan
+
     def show_model(self, model):
         self.model = model
         self._board = BoardState(self._board.wishes, None, self._board.gpu)

@@ -323,6 +323,7 @@ class FakeSession(QObject):
         self.calls: list[tuple[object, ...]] = []
         self.model: ModelInfo | None = qwen()
         self.plan: Plan | None = plan()
+        self.launched: Plan | None = None
         self.hardware: HardwareSnapshot | None = laptop()
         self.engine = EngineState(EnginePhase.READY, "C:\\llama.cpp\\llama-server.exe", "b11434")
         self.run = RunState(RunPhase.STOPPED)
@@ -330,6 +331,10 @@ class FakeSession(QObject):
         self.settings = Settings(language="en", theme="light", shell="powershell")
         self.log = ""
         self.ring = RingBuffer(1200)
+
+    @property
+    def running_plan(self) -> Plan | None:
+        return self.launched or self.plan
 
     def history(self) -> RingBuffer:
         return self.ring

@@ -136,7 +136,7 @@ def test_that_the_overrides_are_listed_with_their_hits(page, session):
     rule = session.plan.overrides[0]
     texts = [model.data(model.index(0, column)) for column in range(4)]
     assert texts[0] == rule.pattern
-    assert texts[1:3] == ["RAM", f"{rule.n_tensors} tensors"]
+    assert texts[1:3] == ["RAM", "1 tensor" if rule.n_tensors == 1 else f"{rule.n_tensors} tensors"]
 
 
 def test_that_a_plan_without_overrides_says_so(page, session):

@@ -32,7 +32,15 @@ def page(qtbot, session):
     made = RunPage(session)
     qtbot.addWidget(made)
     made.resize(1282, 768)
-    return made
+    yield made
+    made.hide()
+
+
+def test_that_a_hidden_page_follows_the_plan_when_it_is_shown(page, session):
+    session.plan = fx.plan(gpu=False)
+    session.plan_changed.emit()
+    page.show()
+    assert page.plots.vram._empty.text() == "This plan uses no GPU"
 
 
 def key(widget, which, modifiers=Qt.KeyboardModifier.NoModifier):
@@ -42,6 +50,7 @@ def key(widget, which, modifiers=Qt.KeyboardModifier.NoModifier):
 def test_that_a_plan_without_a_gpu_has_no_vram_curve_and_says_so(page, session):
     assert vram_series(fx.plan(gpu=False), fx.laptop(), set()) == ()
     assert vram_capacity(fx.plan(gpu=False)) is None
+    page.show()
     session.plan = fx.plan(gpu=False)
     session.plan_changed.emit()
     assert page.plots.vram._empty.text() == "This plan uses no GPU"
@@ -97,6 +106,7 @@ def test_that_the_button_launches_then_stops_then_stops_at_once(page, session):
 
 
 def test_that_launch_waits_for_a_plan_and_says_why(page, session):
+    page.show()
     session.plan = None
     session.plan_changed.emit()
     assert not page.header.button.isEnabled()

@@ -22,6 +22,7 @@ from app.words import say
 
 if TYPE_CHECKING:
     from app.monitor.sample import Sample
+    from app.planner.types import Plan
     from app.session.app_session import AppSession
 
 _LIVE = (RunPhase.STARTING, RunPhase.READY, RunPhase.STOPPING)
@@ -41,6 +42,7 @@ class RunPage(QWidget):
         self._session = session
         self._reader = HistoryReader(session.history)
         self._sampled: frozenset[str] = frozenset()
+        self._is_stale = False
         self.header = RunHeader()
         self.plots = RunPlots(self._reader.read)
         self.chat = ChatPane()
@@ -87,15 +89,27 @@ class RunPage(QWidget):
         self._reader.source = self._session.history
         self._sampled = self._reader.known_keys()
         self.log.set_text(self._session.log_text())
-        self._on_plan_changed()
+        self._follow_plan()
         self._on_chat_changed()
 
     @Slot()
     def _on_plan_changed(self) -> None:
-        hardware = self._session.hardware
-        self.plots.set_plan(self._session.plan, hardware, self._sampled)
+        """A page that nobody sees follows when it is shown: a drag on the board sends many plans."""
+        if not self.isVisible():
+            self._is_stale = True
+            return
+        self._follow_plan()
+
+    def _follow_plan(self) -> None:
+        self._is_stale = False
+        self.plots.set_plan(self._plan_of_curves(), self._session.hardware, self._sampled)
         self._show_cores()
         self._on_run_changed()
+
+    def _plan_of_curves(self) -> Plan | None:
+        """The curves belong to the plan that runs, also when the board has moved on."""
+        session = self._session
+        return session.running_plan if session.run.phase in _LIVE else session.plan
 
     @Slot()
     def _on_run_changed(self) -> None:
@@ -151,7 +165,7 @@ class RunPage(QWidget):
         keys = frozenset(key for key, value in sample.values.items() if value is not None)
         if not keys <= self._sampled:
             self._sampled |= keys
-            self.plots.set_plan(self._session.plan, self._session.hardware, self._sampled)
+            self.plots.set_plan(self._plan_of_curves(), self._session.hardware, self._sampled)
         self.plots.cores.take(cpu_load(sample.values), sample.values.get("server.cpu"))
         plan = self._session.plan
         self.chat.set_context(sample.values.get("ctx.used"), plan.n_ctx if plan is not None else None)
@@ -159,5 +173,7 @@ class RunPage(QWidget):
     @override
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        if self._is_stale:
+            self._follow_plan()
         is_ready = self._session.run.phase is RunPhase.READY
         (self.chat.prompt if is_ready else self.header.button).setFocus(Qt.FocusReason.OtherFocusReason)
