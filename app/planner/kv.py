@@ -29,7 +29,11 @@ _CELL_PAD = 256  # llama-context.cpp pads n_ctx, llama-kv-cache-iswa.cpp:66 the 
 
 @dataclass(frozen=True, slots=True)
 class KvSettings:
-    """What the cache's size depends on. ``n_ctx`` is the total over all slots."""
+    """What the cache's size depends on. ``n_ctx`` is the total over all slots.
+
+    ``keeps_mla_values``: engines from before llama.cpp#19067 and ik_llama.cpp's ``-mla 1`` without flash attention
+    cache c^KV a second time, as V.
+    """
 
     n_ctx: int
     n_ubatch: int = 512
@@ -38,6 +42,7 @@ class KvSettings:
     n_slots: int = 1
     is_unified: bool = True
     swa_full: bool = False
+    keeps_mla_values: bool = False
 
     @property
     def n_streams(self) -> int:
@@ -73,6 +78,8 @@ def _attention_bytes(model: ModelInfo, layer: LayerFacts, settings: KvSettings) 
     row = row_bytes(settings.cache_type_k, layer.key_length * layer.head_count_kv)
     if not model.is_mla:  # MLA keeps one latent row and no V cache (llama-kv-cache.cpp:196 has_v = !is_mla)
         row += row_bytes(settings.cache_type_v, layer.value_length * layer.head_count_kv)
+    elif settings.keeps_mla_values:
+        row += row_bytes(settings.cache_type_v, _number(model, "attention.kv_lora_rank"))
     return cells * settings.n_streams * row
 
 
@@ -100,9 +107,9 @@ def recurrent_state_elements(model: ModelInfo, layer: LayerFacts) -> int:
 
 
 def kv_bytes_by_block(model: ModelInfo, settings: KvSettings) -> dict[int, int]:
-    """Block -> bytes of its cache and state. MTP blocks keep none (they are not run without speculation)."""
+    """Block -> bytes of its cache and state; a block without KV heads keeps none (most MTP blocks: ``LayerFacts``)."""
     sizes: dict[int, int] = {}
-    for block, layer in enumerate(model.layers[: model.block_count - model.nextn_count]):
+    for block, layer in enumerate(model.layers):
         if layer.recurrent:
             sizes[block] = settings.n_slots * recurrent_state_elements(model, layer) * 4
         else:

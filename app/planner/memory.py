@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from app.common.units import MIB
 from app.model.types import ModelInfo, Role
 from app.planner.compute import compute_bytes
+from app.planner.engine_traits import CURRENT_MAINLINE, EngineKind, EngineTraits
+from app.planner.ik import ik_compute_bytes
 from app.planner.kv import KvSettings, kv_bytes_by_block
+from app.planner.older_builds import with_older_traits
 from app.planner.placement import kv_device, locations
 from app.planner.types import RAM, Device, DeviceEstimate, DeviceSet, MemoryEstimate, Placement
 
@@ -20,6 +23,7 @@ class RunSettings:
     flash_attention: bool = True
     op_offload: bool = True
     prompt_cache_bytes: int = 0
+    engine: EngineTraits = CURRENT_MAINLINE
 
 
 def estimate(
@@ -41,12 +45,28 @@ def estimate(
     kv = {d.name: 0 for d in devices.all}
     for block, n_bytes in kv_blocks.items():
         kv[kv_device(placement, block)] += n_bytes
-    compute = compute_bytes(
-        model, placement, devices, where, settings.kv, kv_blocks, settings.flash_attention, settings.op_offload
-    )
+    compute = _compute(model, placement, devices, where, settings, kv_blocks)
     return MemoryEstimate(
         tuple(_device_estimate(d, weights[d.name], kv[d.name], compute.get(d.name, 0), settings) for d in devices.all)
     )
+
+
+def _compute(
+    model: ModelInfo,
+    placement: Placement,
+    devices: DeviceSet,
+    where: dict[str, str],
+    settings: RunSettings,
+    kv_blocks: dict[int, int],
+) -> dict[str, int]:
+    """Compute buffers as this engine reserves them."""
+    engine, kv, flash_attention = settings.engine, settings.kv, settings.flash_attention
+    if engine.kind is EngineKind.IK:
+        return ik_compute_bytes(model, placement, devices, where, kv, flash_attention, engine)
+    today = compute_bytes(model, placement, devices, where, kv, kv_blocks, flash_attention, settings.op_offload)
+    if engine == CURRENT_MAINLINE:
+        return today
+    return with_older_traits(today, model, placement, kv, flash_attention, engine)
 
 
 def _weights(
