@@ -1,0 +1,1 @@
+"""The engine's compute graph, its scheduler and its allocator, mirrored for one estimate of the compute buffers."""

@@ -1,0 +1,86 @@
+"""One block of a model: mixer, feed-forward network, norms and residuals, as the file's tensors call for."""
+
+from __future__ import annotations
+
+from app.planner.graph.attention import attend, grouped_query
+from app.planner.graph.build import Build
+from app.planner.graph.ffn import Routing, dense, routed, shared
+from app.planner.graph.ggml import Tensor, cont, like, mul_mat, new, reshape, view
+from app.planner.graph.latent import latent
+from app.planner.graph.recurrent import delta_net, mamba2, short_convolution
+from app.planner.graph.traits import Traits
+
+
+def block(b: Build, traits: Traits, x: Tensor, number: int, is_last: bool) -> Tensor:
+    """The block's output; ``is_last``: only rows with logits are needed afterwards."""
+    blk = f"blk.{number}."
+    cur = b.norm(x, b.weight(f"{blk}attn_norm.weight"), b.weight(f"{blk}attn_norm.bias"))
+    cur = _mixer(b, cur, number)
+    post = b.weight(f"{blk}post_attention_norm.weight")
+    pre = b.weight(f"{blk}ffn_norm.weight")
+    if is_last and traits.crops_early:
+        cur, x = b.last_rows(cur), b.last_rows(x)
+    if pre is not None and post is not None:
+        cur = b.norm(cur, post)
+    residual = like("add", cur, x)
+    cur = b.norm(residual, pre if pre is not None else post, b.weight(f"{blk}ffn_norm.bias"))
+    cur = _feed_forward(b, traits, cur, number)
+    if (after := b.weight(f"{blk}post_ffw_norm.weight")) is not None:
+        cur = b.norm(cur, after)
+    return like("add", cur, residual)
+
+
+def _mixer(b: Build, x: Tensor, number: int) -> Tensor:
+    """Attention of the block's kind, or its recurrent part."""
+    blk = f"blk.{number}."
+    if b.model.layers[number].recurrent:
+        b.graph.expand(x)
+        if b.weight(f"{blk}shortconv.conv.weight") is not None:
+            return short_convolution(b, x, number)
+        if b.weight(f"{blk}ssm_d") is not None or b.weight(f"{blk}ssm_d.weight") is not None:
+            return mamba2(b, x, number)
+        return delta_net(b, x, number)
+    if b.weight(f"{blk}attn_kv_a_mqa.weight") is not None:
+        return latent(b, x, number)
+    q = b.weight(f"{blk}attn_q.weight")
+    layer = b.model.layers[number]
+    if q is not None and q.ne[1] == 2 * layer.head_count * layer.key_length:
+        return _gated_query(b, x, number)
+    return grouped_query(b, x, number, v_first=not b.slides)
+
+
+def _gated_query(b: Build, x: Tensor, number: int) -> Tensor:
+    """Attention whose q matrix also makes a gate for the result (qwen3next.cpp, qwen35moe.cpp ``build_layer_attn``)."""
+    blk, n, layer = f"blk.{number}.", b.n_tokens, b.model.layers[number]
+    length, heads, heads_kv = layer.key_length, layer.head_count, layer.head_count_kv
+    q, k, v = (b.project(x, f"{blk}attn_{part}.weight", f"{blk}attn_{part}.bias") for part in "qkv")
+    gate = cont(view(q, (length, heads, n, 1), is_plain=False), length * heads, n)
+    q = b.norm(view(q, (length, heads, n, 1), is_plain=False), b.weight(f"{blk}attn_q_norm.weight"))
+    k = b.norm(reshape(k, length, heads_kv, n), b.weight(f"{blk}attn_k_norm.weight"))
+    q, k = like("rope", q, b.positions), like("rope", k, b.positions)
+    cur = attend(b, number, q, k, reshape(v, layer.value_length, heads_kv, n), "")
+    cur = like("mul", cur, like("unary", gate))
+    return mul_mat(b.need(f"{blk}attn_output.weight"), cur)
+
+
+def _feed_forward(b: Build, traits: Traits, x: Tensor, number: int) -> Tensor:
+    blk = f"blk.{number}."
+    if b.weight(f"{blk}ffn_gate_inp.weight") is None:
+        return dense(b, x, blk)
+    out = routed(b, x, number, traits.routing)
+    extra = shared(b, x, blk, traits.shared_gate)
+    return out if extra is None else like("add", out, extra)
+
+
+def plain_block(b: Build, x: Tensor, number: int) -> Tensor:
+    """A block of unknown make: every matrix that takes the residual row, all results held together, then one row."""
+    blk = f"blk.{number}."
+    names = [name for name in b.matrices(number) if ".ffn_" not in name]
+    parts = [mul_mat(b.need(name), x) for name in names]
+    cur = like("add", new("mix", x.ne, *parts), x) if parts else x
+    if b.weight(f"{blk}ffn_up.weight") is not None and b.weight(f"{blk}ffn_down.weight") is not None:
+        cur = like("add", dense(b, cur, blk), cur)
+    elif b.weight(f"{blk}ffn_up_exps.weight") is not None and b.weight(f"{blk}ffn_gate_inp.weight") is not None:
+        cur = like("add", routed(b, cur, number, Routing()), cur)
+    b.graph.expand(cur)
+    return cur

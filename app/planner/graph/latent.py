@@ -1,0 +1,72 @@
+"""MLA: queries and keys through a narrow latent row, absorbed into the cache or unpacked.
+
+Mirrors deepseek2.cpp (b11434), which deepseek2, mistral4, kimi-k2 and glm-4.7-flash files use, and the MLA blocks of
+kimi-linear and bailingmoe3.
+"""
+
+from __future__ import annotations
+
+from app.planner.graph.attention import attend, attention, store
+from app.planner.graph.build import Build
+from app.planner.graph.ggml import Tensor, concat, cont, like, mul_mat, new, permute, reshape, view
+
+
+def latent(b: Build, x: Tensor, block: int) -> Tensor:
+    """One MLA block."""
+    blk, n = f"blk.{block}.", b.n_tokens
+    heads = b.model.layers[block].head_count
+    q = reshape(_query(b, x, blk, block), b.number("attention.key_length_mla") or _full_key(b), heads, n)
+    rope = b.number("rope.dimension_count")
+    rank = b.number("attention.kv_lora_rank")
+    row = b.project(x, f"{blk}attn_kv_a_mqa.weight")
+    squeezed = view(row, (rank, n, 1, 1), is_plain=False)
+    k_pe = like("rope", view(row, (rope, 1, n, 1), is_plain=False), b.positions)
+    squeezed = b.norm(squeezed, b.weight(f"{blk}attn_kv_a_norm.weight"))
+    if b.weight(f"{blk}attn_k_b.weight") is not None and b.model.is_mla:
+        return _absorbed(b, q, squeezed, k_pe, block)
+    return _unpacked(b, q, squeezed, k_pe, block)
+
+
+def _query(b: Build, x: Tensor, blk: str, block: int) -> Tensor:
+    if b.weight(f"{blk}attn_q_a.weight") is None:
+        return b.project(x, f"{blk}attn_q.weight")
+    narrow = b.norm(b.project(x, f"{blk}attn_q_a.weight"), b.weight(f"{blk}attn_q_a_norm.weight"))
+    return b.project(narrow, f"{blk}attn_q_b.weight")
+
+
+def _full_key(b: Build) -> int:
+    return b.model.layers[0].key_length
+
+
+def _absorbed(b: Build, q: Tensor, squeezed: Tensor, k_pe: Tensor, block: int) -> Tensor:
+    """The key matrix is applied to the query, so the cache holds one latent row per token (MQA)."""
+    blk, n, s = f"blk.{block}.", b.n_tokens, b.s
+    heads, rank, rope = q.ne[1], squeezed.ne[0], k_pe.ne[0]
+    nope = q.ne[0] - rope
+    plain = permute(view(q, (nope, heads, n, 1), is_plain=False), (nope, n, heads, 1))
+    q_pe = like("rope", view(q, (rope, heads, n, 1), is_plain=False), b.positions)
+    wide = permute(mul_mat(b.need(f"{blk}attn_k_b.weight"), plain), (rank, heads, n, 1))
+    query = concat(wide, q_pe)
+    rows = reshape(squeezed, rank, 1, n)
+    key = concat(rows, k_pe)
+    for tensor in (query, rows, key):
+        b.graph.expand(tensor)
+    cached_k, _ = store(b, block, b.cache, key, None)
+    cached_v = view(cached_k, (rank, 1, s.n_kv, s.n_streams), is_plain=False, n_bytes=cached_k.n_bytes)
+    v_b = b.need(f"{blk}attn_v_b.weight")
+    cur = attention(b, query, cached_k, cached_v, b.cache, None, v_b, v_is_k=True)
+    return b.project(cur, f"{blk}attn_output.weight")
+
+
+def _unpacked(b: Build, q: Tensor, squeezed: Tensor, k_pe: Tensor, block: int) -> Tensor:
+    """Full keys and values per head, as files without ``attn_k_b`` need (deepseek2.cpp, not is_mla)."""
+    blk, n = f"blk.{block}.", b.n_tokens
+    heads, rope = q.ne[1], k_pe.ne[0]
+    value = b.model.layers[block].value_length
+    both = b.project(squeezed, f"{blk}attn_kv_b.weight")
+    nope = q.ne[0] - rope
+    k_nope = view(both, (nope, heads, n, 1), is_plain=False)
+    v = cont(view(both, (value, heads, n, 1), is_plain=False))
+    query = like("rope", q, b.positions)
+    repeated = new("repeat", (rope, heads, n, 1), k_pe)
+    return attend(b, block, query, concat(k_nope, repeated), v, f"{blk}attn_output.weight")

@@ -1,0 +1,61 @@
+"""The graph of a whole model, block by block, then scheduled and allocated: bytes of each backend's compute buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.model.types import ModelInfo, TensorInfo
+from app.planner.graph.allocate import Allocator
+from app.planner.graph.blocks import block, plain_block
+from app.planner.graph.build import Build, GraphSettings, Homes
+from app.planner.graph.ggml import mul_mat
+from app.planner.graph.schedule import Scheduler
+from app.planner.graph.traits import traits_of
+
+
+def make(b: Build, blocks: Sequence[int], is_plain: bool = False) -> None:
+    """All nodes of the graph; ``blocks``: the block numbers to build, in order. LookupError: a tensor is missing."""
+    scale = b.real("expert_weights_scale")
+    norms = bool(b.model.metadata.get(f"{b.model.architecture}.expert_weights_norm"))
+    groups, used = b.number("expert_group_count", 1), b.number("expert_group_used_count", 1)
+    traits = traits_of(b.model.architecture, b.number("expert_gating_func"), norms, scale, groups, used)
+    x = b.embeddings(traits.has_mixed, traits.scales_rows)
+    for number in blocks:
+        x = plain_block(b, x, number) if is_plain else block(b, traits, x, number, number == blocks[-1])
+    x = b.norm(x, b.weight("output_norm.weight"), b.weight("output_norm.bias"))
+    if is_plain or not traits.crops_early:
+        x = b.last_rows(x)
+    head = b.output_weight()
+    b.graph.expand(x if head is None else mul_mat(head, x))
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """The backends in the engine's order, the CPU last. ``n_copies``: 4 with pipeline parallelism."""
+
+    alignments: tuple[int, ...]
+    offloads: tuple[bool, ...]
+    n_copies: int = 1
+
+
+def buffer_sizes(
+    model: ModelInfo,
+    infos: Mapping[str, TensorInfo],
+    s: GraphSettings,
+    homes: Homes,
+    blocks: Sequence[int],
+    backends: Backends,
+) -> tuple[int, ...]:
+    """Bytes of each backend's compute buffer for the graph of these blocks."""
+    b = Build(model, infos, s, homes)
+    try:
+        make(b, blocks)
+    except LookupError:  # an architecture whose blocks are not known here
+        b = Build(model, infos, s, homes)
+        make(b, blocks, is_plain=True)
+    scheduler = Scheduler(len(backends.alignments), backends.offloads, backends.n_copies)
+    scheduler.run(b.graph)
+    allocator = Allocator(backends.alignments)
+    allocator.run(scheduler.order, scheduler.leafs)
+    return allocator.sizes
