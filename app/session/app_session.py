@@ -78,7 +78,7 @@ class AppSession(QObject):
         self._engine.changed.connect(self._on_engine_changed)
         self._engine.hardware_changed.connect(self._on_hardware_changed)
         self._engine.failed.connect(self.message_raised)
-        self._verify.changed.connect(self.verification_changed)
+        self._verify.changed.connect(self._on_verified)
         self._run.changed.connect(self._on_run_changed)
         self._run.chat_changed.connect(self.chat_changed)
         self._run.log_added.connect(self.log_added)
@@ -357,6 +357,12 @@ class AppSession(QObject):
         handle = self._engine.handle
         may_ask = self._is_this_machine and self.run.phase in (RunPhase.STOPPED, RunPhase.FAILED)
         self._verify.use(self.plan if may_ask else None, handle.binary if handle else None)
+
+    def _on_verified(self) -> None:
+        problem = self._verify.problem
+        if problem is not None and not problem.code.startswith("engine_probe"):
+            self.message_raised.emit(problem)  # the engine would refuse this command at launch too
+        self.verification_changed.emit()
 
     def _on_run_changed(self) -> None:
         self.run_changed.emit()

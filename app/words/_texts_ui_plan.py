@@ -167,6 +167,16 @@ ENTRIES: Entries = {
     "board.part.sentence": ("{name}: {size:size}", "{name}：{size:size}"),
     "board.bar.name": ("Memory of {device}", "{device} 的占用"),
     "board.bar.description": ("{parts}. {status}", "{parts}。{status}"),
+    "board.check.agrees": ("✓ engine-checked, {gap}", "✓ 引擎已核对，{gap}"),
+    "board.check.differs": ("✗ the engine needs {engine:size}: {gap}", "✗ 引擎需要 {engine:size}：{gap}"),
+    "board.check.tip": (
+        "The engine was asked with exactly this command, without reading weights: it would allocate {engine:size} for weights, KV cache and compute; our figure is {ours:size}.",
+        "已用这条命令询问引擎（不读取权重）：权重、KV 缓存和计算缓冲区共需 {engine:size}；我们的数字是 {ours:size}。",
+    ),
+    "plan.override.checked": ("Checked", "核对"),
+    "plan.override.unasked": ("—", "—"),
+    "plan.override.confirmed": ("✓ engine", "✓ 引擎"),
+    "plan.override.unconfirmed": ("✗ engine", "✗ 引擎"),
     "board.status.fits": ("Fits, {left:size} left", "容量足够，剩余 {left:size}"),
     "board.status.over": ("{over:size} too much", "超出 {over:size}"),
     "board.status.reserve": (

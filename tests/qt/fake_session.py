@@ -35,6 +35,7 @@ class FakeSession(QObject):
     sample_added = Signal(object)
     message_raised = Signal(object)
     settings_changed = Signal()
+    verification_changed = Signal()
     model_loading_changed = Signal(bool)
 
     def __init__(self, hardware=None, model=None, **settings):
@@ -47,6 +48,7 @@ class FakeSession(QObject):
         self.chat = ChatState(ChatPhase.IDLE)
         self.model = None
         self.plan = None
+        self.verification = None
         self.wished = []
         self._board = BoardState(Wishes())
         self._columns = {}

@@ -49,6 +49,7 @@ class Board(QWidget):
         self._layout.setSpacing(12)
         self._menu = QMenu(self)
         self._menu.triggered.connect(self._on_menu_action)
+        session.verification_changed.connect(self._on_verification)
 
     @property
     def columns(self) -> tuple[BoardColumn, ...]:
@@ -86,6 +87,14 @@ class Board(QWidget):
             cards = self._session.cards(device.name)
             self._columns[device.name].refresh(device, cards, facts, self._session.hardware)
         self._follow_moved_card(plan)
+
+    @Slot()
+    def _on_verification(self) -> None:
+        """The engine's answer about this board, or that it is not valid any more."""
+        result = self._session.verification
+        told = {device.name: device for device in result.devices} if result is not None else {}
+        for name, column in self._columns.items():
+            column.show_check(told.get(name))
 
     def request_move(self, ids: tuple[str, ...], device: str) -> None:
         """Ask the session to move cards; the keyboard, the menu, the panel and a drop all come here."""

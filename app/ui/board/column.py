@@ -9,6 +9,7 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDro
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from typing_extensions import override
 
+from app.common.units import size_text
 from app.hardware.types import HardwareSnapshot
 from app.planner.types import Card, Device, DeviceEstimate
 from app.ui.board.budget import make_budget
@@ -21,6 +22,7 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import ElidedLabel, SectionTitle, set_look
 from app.words import Language, current_language, say
+from app.work.verifying import VerifiedDevice
 
 _MARKS = {"ok": "check", "error": "error"}
 
@@ -98,6 +100,8 @@ class BoardColumn(CardFrame):
         self._line = QLabel()
         self._mark = QLabel()
         self._line.setWordWrap(True)
+        self._check = QLabel()
+        self._check.hide()
         self.model = CardModel(device.name, rules, self)
         self.view = CardView(self.model)
         self._build()
@@ -118,6 +122,7 @@ class BoardColumn(CardFrame):
         status.setSpacing(5)
         status.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignVCenter)
         status.addWidget(self._line, 1)
+        status.addWidget(self._check, 0, Qt.AlignmentFlag.AlignVCenter)
         self.body.addLayout(status)
         self.body.addSpacing(1)
         self.body.addWidget(self.view, 1)
@@ -135,6 +140,23 @@ class BoardColumn(CardFrame):
     def device(self) -> str:
         """The device's name."""
         return self._device
+
+    @property
+    def check(self) -> str:
+        """What the engine said about this column; empty while it has not been asked."""
+        return "" if self._check.isHidden() else self._check.text()
+
+    def show_check(self, told: VerifiedDevice | None) -> None:
+        """The engine's own figure for this column beside ours; None takes it away (the board has changed)."""
+        if told is None or told.engine is None or told.difference is None:
+            self._check.hide()
+            return
+        gap = f"{'+' if told.difference >= 0 else '−'}{size_text(abs(told.difference))}"
+        code = "board.check.agrees" if told.agrees else "board.check.differs"
+        _set_text(self._check, say(code, engine=told.engine.total, gap=gap))
+        self._check.setToolTip(say("board.check.tip", ours=told.ours.total, engine=told.engine.total))
+        set_look(self._check, "dim" if told.agrees else "error")
+        self._check.show()
 
     @property
     def status(self) -> str:

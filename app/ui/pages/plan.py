@@ -118,6 +118,7 @@ class PlanPage(QWidget):
         session = self._session
         session.model_changed.connect(self._on_model)
         session.plan_changed.connect(self._on_plan)
+        session.verification_changed.connect(self._on_verification)
         session.engine_changed.connect(self._on_engine)
         session.run_changed.connect(self._on_engine)
         session.hardware_changed.connect(self._on_plan)
@@ -190,6 +191,11 @@ class PlanPage(QWidget):
         self._refresh_no_gpu()
         self.command.refresh()
         self._refresh_stack()
+
+    @Slot()
+    def _on_verification(self) -> None:
+        result = self._session.verification
+        self.overrides.model.set_confirmed(None if result is None else not result.unconfirmed)
 
     @Slot()
     def _on_engine(self) -> None:

@@ -17,7 +17,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 _NO_INDEX = QModelIndex()
 
-_COLUMNS = ("pattern", "to", "hits", "mib")
+_COLUMNS = ("pattern", "to", "hits", "mib", "checked")
 _MAX_ROWS_SHOWN = 3
 
 
@@ -27,6 +27,7 @@ class OverrideModel(QAbstractTableModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: tuple[Override, ...] = ()
+        self._is_confirmed: bool | None = None
         self._mono = None if parent is None or not isinstance(parent, QWidget) else mono_font(parent.font())
 
     def set_rows(self, rows: tuple[Override, ...]) -> None:
@@ -35,6 +36,14 @@ class OverrideModel(QAbstractTableModel):
             self.beginResetModel()
             self._rows = rows
             self.endResetModel()
+
+    def set_confirmed(self, is_confirmed: bool | None) -> None:
+        """Did the engine's dry run put every moved tensor where the rules say? None: it has not been asked."""
+        if is_confirmed is not self._is_confirmed:
+            self._is_confirmed = is_confirmed
+            if self._rows:
+                last = len(_COLUMNS) - 1
+                self.dataChanged.emit(self.index(0, last), self.index(len(self._rows) - 1, last))
 
     @override
     def rowCount(self, parent: Index = _NO_INDEX) -> int:
@@ -78,7 +87,11 @@ class OverrideModel(QAbstractTableModel):
             return say("board.ram") if rule.device == RAM else rule.device
         if column == 2:
             return say("plan.override.tensors", n=rule.n_tensors)
-        return number_text(round(rule.n_bytes / 1024**2))
+        if column == 3:
+            return number_text(round(rule.n_bytes / 1024**2))
+        if self._is_confirmed is None:
+            return say("plan.override.unasked")
+        return say("plan.override.confirmed" if self._is_confirmed else "plan.override.unconfirmed")
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:

@@ -1,0 +1,73 @@
+"""The engine's own figures beside ours: shown when they come, gone when the board changes, plain when they differ."""
+
+import pytest
+
+from app.planner.types import RAM
+from app.ui.board.board import Board
+from app.ui.pages.plan_overrides import OverridesCard
+from app.work.verifying import Figures, Verification, VerifiedDevice
+from tests.qt.fake_session import FakeSession
+from tests.qt.plan_models import laptop, qwen3_30b
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def session():
+    return FakeSession(laptop(), qwen3_30b())
+
+
+@pytest.fixture
+def board(qtbot, session):
+    made = Board(session)
+    qtbot.addWidget(made)
+    made.refresh()
+    return made
+
+
+def _told(session, device, extra_mib):
+    ours = session.plan.estimate.get(device)
+    figures = Figures(ours.weights_bytes, ours.kv_bytes, ours.compute_bytes)
+    engine = Figures(figures.weights, figures.kv, figures.compute + extra_mib * MIB)
+    return VerifiedDevice(device, figures, engine)
+
+
+def _answer(session, extra_mib=0, unconfirmed=()):
+    devices = tuple(_told(session, d.name, extra_mib) for d in session.plan.devices.all)
+    session.verification = Verification(devices, unconfirmed, 0.4)
+    session.verification_changed.emit()
+
+
+def test_that_nothing_is_claimed_before_the_engine_was_asked(board):
+    assert {column.check for column in board.columns} == {""}
+
+
+def test_that_an_agreeing_engine_is_told_with_the_difference(board, session):
+    _answer(session, extra_mib=3)
+    assert board.column("CUDA0").check == "✓ engine-checked, +3.0 MiB"
+    assert board.column(RAM).check.startswith("✓")
+
+
+def test_that_a_differing_engine_is_told_with_its_own_figure(board, session):
+    _answer(session, extra_mib=900)
+    assert board.column("CUDA0").check.startswith("✗ the engine needs")
+    assert "+900 MiB" in board.column("CUDA0").check
+
+
+def test_that_the_tick_goes_when_the_board_changes(board, session):
+    _answer(session)
+    session.verification = None
+    session.verification_changed.emit()
+    assert board.column("CUDA0").check == ""
+
+
+def test_that_every_rule_says_whether_the_engine_confirmed_it(qtbot, session):
+    card = OverridesCard()
+    qtbot.addWidget(card)
+    card.show_rows(session.plan.overrides)
+    last = card.model.index(0, 4)
+    assert card.model.data(last) == "—"
+    card.model.set_confirmed(True)
+    assert card.model.data(last) == "✓ engine"
+    card.model.set_confirmed(False)
+    assert card.model.data(last) == "✗ engine"
