@@ -199,24 +199,27 @@ class _Tour:
         session = self._session
         session.send_prompt(_PROMPT)
         self._expect(lambda: session.chat.phase is ChatPhase.ANSWERING, "answer")
-        self._watch_curves()
+        tokens = self._watch_curves()
         history = session.history()
         rates = [value for value in history.column("tok.decode") if value == value and value > 0]
-        if not session.chat.answer or len(history) < _LIVE_S or not rates:
+        if not tokens or len(history) < _LIVE_S or not rates:
             raise TourError(say("tour.not_seen", what=say("tour.what.curves")))
-        said = say("tour.prompt", n=session.chat.decoded_tokens, tps=session.chat.decode_tps, samples=len(history))
-        self._step("prompt", said)
+        median = sorted(rates)[len(rates) // 2]
+        self._step("prompt", say("tour.prompt", n=tokens, tps=median, samples=len(history)))
         session.stop_answer()
         self._expect(lambda: session.chat.phase is ChatPhase.IDLE, "answer_end")
 
-    def _watch_curves(self) -> None:
-        """Twenty seconds of live curves; the demo's answers are short, so it is asked to go on."""
+    def _watch_curves(self) -> int:
+        """Twenty seconds of live curves; the demo's answers are short, so it is asked to go on. The tokens seen."""
         session = self._session
         deadline = time.monotonic() + _LIVE_S
+        finished = 0
         while time.monotonic() < deadline and session.run.phase is RunPhase.READY:
             wait_until(lambda: session.chat.phase is ChatPhase.IDLE, deadline - time.monotonic())
-            if time.monotonic() < deadline - 1:
+            if session.chat.phase is ChatPhase.IDLE and time.monotonic() < deadline - 1:
+                finished += session.chat.decoded_tokens or 0
                 session.send_prompt(_GO_ON)
+        return finished + (session.chat.decoded_tokens or 0)
 
     def _stop(self) -> None:
         session = self._session

@@ -28,8 +28,8 @@ ENTRIES: Entries = {
         "已启动：{url} 可用，绑定在 CPU {cpus}；{n} 个缓冲区大小与方案一致。",
     ),
     "tour.prompt": (
-        "Asked one question: {n} tokens at {tps:num} tok/s, {samples} live samples drawn.",
-        "提问一次：{n} 个 token，{tps:num} tok/s，绘制了 {samples} 个实时采样。",
+        "Chatted for 20 seconds: {n} tokens, {tps:num} tok/s live, {samples} samples on the curves.",
+        "对话 20 秒：{n} 个 token，实时 {tps:num} tok/s，曲线上有 {samples} 个采样。",
     ),
     "tour.stop": ("Stopped the server.", "已停止服务器。"),
     "tour.export": ("Exported the command as a script: {path}", "命令已导出为脚本：{path}"),
