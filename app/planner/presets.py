@@ -32,7 +32,7 @@ PRESETS = ("fill", "experts-cpu", "all-gpu", "all-cpu", "article", "fit")
 
 Estimator = Callable[[Placement], MemoryEstimate]
 
-_WORTH_SCATTERING = 0.005
+_WORTH_SCATTERING = 0.01
 """Scattered layers must save this share of the expert bytes in RAM to be worth a restless board."""
 
 _STEP = MIB

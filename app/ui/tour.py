@@ -142,6 +142,7 @@ class _Tour:
             session.open_demo()
         self._expect(lambda: session.hardware is not None and session.hardware.engine_asked, "machine")
         self._expect(lambda: session.plan is not None and bool(session.plan.devices.gpus), "plan")
+        self._expect(lambda: session.verification is not None, "checked")
         assert session.model is not None
         name = session.model.name
         self._step("plan", say("tour.open", name=name, n=len(session.model.tensors)))
@@ -178,6 +179,7 @@ class _Tour:
         session.set_expert_layers_in_ram(wanted)
         if session.expert_layers_in_ram != wanted:
             raise TourError(say("tour.not_seen", what=say("tour.what.slider")))
+        self._expect(lambda: session.verification is not None and session.verification.agrees, "checked")
         self._step("slider", say("tour.slider", n=wanted, total=session.expert_layers_total))
 
     def _launch(self) -> None:

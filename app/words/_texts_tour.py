@@ -43,6 +43,7 @@ ENTRIES: Entries = {
     ),
     "tour.what.machine": ("the machine was looked at and the engine answered", "查看本机并得到引擎回应"),
     "tour.what.plan": ("a plan with a graphics card", "带显卡的方案"),
+    "tour.what.checked": ("the engine's own dry run agreed with the plan", "引擎试运行与方案一致"),
     "tour.what.card": ("an expert card on the graphics card", "显卡上的专家卡片"),
     "tour.what.move": ("the card moved", "卡片移动"),
     "tour.what.undo": ("the move was undone", "移动被撤销"),
