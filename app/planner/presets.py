@@ -32,9 +32,6 @@ PRESETS = ("fill", "experts-cpu", "all-gpu", "all-cpu", "article", "fit")
 
 Estimator = Callable[[Placement], MemoryEstimate]
 
-_WORTH_SCATTERING = 0.01
-"""Scattered layers must save this share of the expert bytes in RAM to be worth a restless board."""
-
 _STEP = MIB
 """Resolution of the subset sum; sizes are rounded up, so the chosen set never exceeds the budget."""
 
@@ -108,14 +105,12 @@ def _fewer_layers(model: ModelInfo, devices: DeviceSet, placement: Placement, es
 
 
 def _fill_experts(model: ModelInfo, devices: DeviceSet, nothing: Placement, estimate: Estimator) -> Placement:
-    """The first layers and a part of the next, unless a scattered choice reads noticeably less from RAM.
+    """The first layers and a part of the next; another run of layers or a scattered choice where that pays.
 
     A run of layers is one card and one short rule; layers differ little in size, and the split layer evens that out.
     """
-    calm = _filled(model, devices, nothing, estimate, _first_blocks)
-    tight = _filled(model, devices, nothing, estimate, _best_subset)
-    in_ram = _expert_bytes_in_ram(model, calm), _expert_bytes_in_ram(model, tight)
-    return tight if in_ram[1] < in_ram[0] * (1 - _WORTH_SCATTERING) else calm
+    found = [(_filled(model, devices, nothing, estimate, choose), unrest) for choose, unrest in _CHOICES]
+    return min(found, key=lambda each: _expert_bytes_in_ram(model, each[0]) * (1 + each[1]))[0]
 
 
 def _filled(
@@ -160,6 +155,21 @@ def _first_blocks(sizes: dict[int, int], budget: int) -> frozenset[int]:
     return frozenset(chosen)
 
 
+def _best_run(sizes: dict[int, int], budget: int) -> frozenset[int]:
+    """The run of neighbouring blocks with the largest total that is not above the budget; the first of equals."""
+    blocks = sorted(sizes)
+    best, chosen = 0, slice(0, 0)
+    first, total = 0, 0
+    for last, block in enumerate(blocks):
+        total += sizes[block]
+        while total > budget:
+            total -= sizes[blocks[first]]
+            first += 1
+        if total > best:
+            best, chosen = total, slice(first, last + 1)
+    return frozenset(blocks[chosen])
+
+
 def _layer_sizes(model: ModelInfo, placement: Placement) -> dict[int, int]:
     """Routed-expert bytes per block, of blocks whose home is a GPU."""
     unit_homes = homes(placement)
@@ -190,6 +200,10 @@ def _best_subset(sizes: dict[int, int], budget: int) -> frozenset[int]:
             chosen.add(blocks[i])
             total -= weight
     return frozenset(chosen)
+
+
+_CHOICES = ((_first_blocks, 0.0), (_best_run, 0.003), (_best_subset, 0.02))
+"""How to choose layers, and the share of the expert bytes in RAM that a more restless board must save."""
 
 
 def _add_split_layer(model: ModelInfo, devices: DeviceSet, placement: Placement, estimate: Estimator) -> Placement:
