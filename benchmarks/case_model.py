@@ -10,7 +10,16 @@ from dataclasses import replace
 
 from app.model.roles import classify, role_in_layer
 from app.model.types import LayerFacts, ModelInfo, TensorInfo
-from benchmarks.case_tensors import Shape, is_recurrent_hybrid, mla_lengths, tensors_of
+from benchmarks.case_tensors import (
+    DEFAULT_KDA_HEAD,
+    DEFAULT_L_CACHE,
+    Shape,
+    is_kda,
+    is_recurrent_hybrid,
+    is_short_convolution,
+    mla_lengths,
+    tensors_of,
+)
 from benchmarks.cases import Case
 
 _Q6_K_BYTES = 210 / 256
@@ -128,7 +137,12 @@ def _metadata(case: Case, arch: str) -> dict[str, int]:
         "l_cache": "shortconv.l_cache",
         "kda_head_dim": "kda.head_dim",
     }
-    keys: dict[str, object] = {names[k]: v for k, v in ssm.items() if k in names}
+    keys: dict[str, object] = {}
+    if is_short_convolution(case.arch):
+        keys["shortconv.l_cache"] = DEFAULT_L_CACHE
+    if is_kda(case.arch):
+        keys["kda.head_dim"] = DEFAULT_KDA_HEAD
+    keys |= {names[k]: v for k, v in ssm.items() if k in names}
     keys |= {
         "attention.kv_lora_rank": case.facts.get("kv_lora_rank"),
         "rope.dimension_count": case.facts.get("rope_dim"),
@@ -182,11 +196,11 @@ def _sizes(case: Case, named: list[tuple[str, Shape]]) -> dict[str, int]:
     per_element = embedding / vocab_elements if embedding and vocab_elements else _named_bytes(case)
     n_elements = sum(_elements(shape) for _, shape in named)
     routed_per_element = case.file_bytes / n_elements if case.file_bytes and n_elements else _named_bytes(case)
+    n_parts = 3 if any("gate_exps" in name for name, _ in named) else 2
     for name, shape in named:
         if _is_routed(name):
             at = int(name.split(".")[1]) - lead
             told = routed[at] if routed and at < len(routed) else None
-            n_parts = 2 if "gate_up" in name or not any("gate_exps" in other for other, _ in named) else 3
             sizes[name] = _elements(shape) * routed_per_element if told is None else told / n_parts
         elif name == "token_embd.weight":
             sizes[name] = embedding or _elements(shape) * per_element

@@ -1,11 +1,12 @@
 """A public case's run as the planner's values: devices, placement and settings."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from app.model.types import ModelInfo, Role, TensorInfo
 from app.planner.engine_traits import EngineKind, EngineTraits, IkTraits, mainline_traits
-from app.planner.kv import CACHE_TYPES, KvSettings
+from app.planner.kv import KvSettings
 from app.planner.memory import RunSettings
 from app.planner.placement import home_of, homes
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, KvHome, Placement
@@ -13,6 +14,8 @@ from benchmarks.case_model import is_mla
 from benchmarks.cases import Case
 
 _CAPACITY = 1 << 45
+_WITHOUT_OFFLOAD = ("RPC", "OpenCL")
+"""Backends that never take over an operation whose weights lie in RAM (no ``offload_op``)."""
 
 
 def devices_of(case: Case) -> DeviceSet:
@@ -24,7 +27,8 @@ def devices_of(case: Case) -> DeviceSet:
     named += [n for n in overrides if n not in named and not n.upper().startswith(("CPU", "CUDA_HOST", "HOST"))]
     named = sorted(named, key=lambda n: (re.sub(r"\d+$", "", n), int(re.search(r"\d*$", n)[0] or 0))) or ["CUDA0"]
     gpus = tuple(
-        Device(n, DeviceKind.RPC if n.startswith("RPC") else DeviceKind.GPU, _CAPACITY, _CAPACITY) for n in named
+        Device(n, DeviceKind.RPC if n.startswith(_WITHOUT_OFFLOAD) else DeviceKind.GPU, _CAPACITY, _CAPACITY)
+        for n in named
     )
     return DeviceSet(gpus, Device(RAM, DeviceKind.RAM, _CAPACITY, _CAPACITY))
 
@@ -109,12 +113,17 @@ def _rules(case: Case, model: ModelInfo, devices: DeviceSet) -> list[tuple[re.Pa
     if run.get("cpu_moe"):
         rules.append((re.compile(experts), RAM))
     elif run.get("n_cpu_moe"):
-        rules += [(re.compile(rf"^blk\.{i}{experts}"), RAM) for i in range(int(run["n_cpu_moe"]))]
+        rules.append((_of_blocks(range(int(run["n_cpu_moe"])), experts), RAM))
     elif run.get("overrides") is None and run.get("experts_on_cpu") in ("all", "some"):
         told = run.get("n_expert_layers_on_cpu")
         n = len(blocks) if run["experts_on_cpu"] == "all" else (len(blocks) // 2 if told is None else int(told))
-        rules += [(re.compile(rf"^blk\.{i}{experts}"), RAM) for i in blocks[:n]]
+        rules.append((_of_blocks(blocks[:n], experts), RAM))
     return rules
+
+
+def _of_blocks(blocks: Iterable[int], pattern: str) -> re.Pattern[str]:
+    """The pattern for tensors of these blocks; what ``-ncmoe`` says in as many rules."""
+    return re.compile(rf"^blk\.({'|'.join(map(str, blocks)) or '(?!)'}){pattern}")
 
 
 def settings_of(case: Case) -> RunSettings:
@@ -124,23 +133,17 @@ def settings_of(case: Case) -> RunSettings:
     n_ubatch = int(run.get("n_ubatch") or min(512, int(run.get("n_batch") or 512)))
     slots = int(run.get("n_parallel") or 1)
     unified = run.get("kv_unified")
-    type_k = _cache_type(run.get("ctk"))
     kv = KvSettings(
         n_ctx=n_ctx,
         n_ubatch=min(n_ubatch, n_ctx),
-        cache_type_k=type_k,
-        cache_type_v=_cache_type(run.get("ctv")),
+        cache_type_k=str(run.get("ctk") or "f16").lower(),
+        cache_type_v=str(run.get("ctv") or "f16").lower(),
         n_slots=slots,
         is_unified=slots == 1 or bool(unified),
         swa_full=bool(run.get("swa_full")) or (case.is_ik and run.get("swa_full") is None),
         keeps_mla_values=_keeps_mla_values(case),
     )
     return RunSettings(kv, flash_attention=run.get("fa") != "off", engine=engine_of(case))
-
-
-def _cache_type(told: object) -> str:
-    name = str(told or "f16").lower()
-    return name if name in CACHE_TYPES else "f16"
 
 
 def _keeps_mla_values(case: Case) -> bool:

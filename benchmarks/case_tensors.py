@@ -21,7 +21,20 @@ _KDA = frozenset({"kimi-linear", "bailingmoe3"})
 _NO_HEAD_NORM_BELOW = {"glm4moe": 5120}
 """GLM-4.5-Air has no norms of q and k, its larger sisters do (attn_q_norm is optional in glm4-moe.cpp)."""
 _UNGATED_EXPERTS = frozenset({"nemotron_h_moe"})
-_DEFAULT_L_CACHE = 3
+DEFAULT_L_CACHE = 3
+"""Width of LFM2's short convolution."""
+DEFAULT_KDA_HEAD = 128
+"""Head size of Kimi Delta Attention in Kimi-Linear and Ling 3."""
+
+
+def is_short_convolution(arch: str) -> bool:
+    """LFM2 and its MoE sister."""
+    return arch in _SHORT_CONVOLUTION
+
+
+def is_kda(arch: str) -> bool:
+    """Hybrids with Kimi Delta Attention."""
+    return arch in _KDA
 
 
 def is_recurrent_hybrid(case: Case) -> bool:
@@ -55,7 +68,7 @@ def tensors_of(case: Case, layers: tuple[LayerFacts, ...], *, is_plain: bool) ->
 
 def _block_names(arch: str) -> frozenset[str]:
     """Tensors a block of the architecture may have."""
-    return frozenset(name.split(".", 2)[2] for name in _NAMES.get(arch, ()) if name.startswith("blk."))
+    return frozenset(_NAMES.get(arch, ()))
 
 
 def _mixer(case: Case, layer: LayerFacts, has: frozenset[str]) -> dict[str, Shape]:
@@ -115,7 +128,7 @@ def _recurrent(case: Case, layer: LayerFacts, has: frozenset[str]) -> dict[str, 
     embd, ssm = case.fact("n_embd"), case.facts.get("ssm") or {}
     if case.arch in _SHORT_CONVOLUTION:
         return {
-            "shortconv.conv.weight": (int(ssm.get("l_cache") or _DEFAULT_L_CACHE), embd),
+            "shortconv.conv.weight": (int(ssm.get("l_cache") or DEFAULT_L_CACHE), embd),
             "shortconv.in_proj.weight": (embd, 3 * embd),
             "shortconv.out_proj.weight": (embd, embd),
         }

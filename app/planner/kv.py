@@ -24,6 +24,11 @@ CACHE_TYPES: dict[str, tuple[int, int]] = {
 }
 """KV cache type -> (elements per block, bytes per block), as ``-ctk``/``-ctv`` list them (arg.cpp:2440)."""
 
+IK_CACHE_TYPES: dict[str, tuple[int, int]] = {"q6_0": (32, 26)}
+"""Further types of ik_llama.cpp. Its ``q8_KV`` has no blocks: one byte per element, and 8 for each head's row."""
+_Q8_KV = "q8_kv"
+_Q8_KV_ROW = 8
+
 _CELL_PAD = 256  # llama-context.cpp pads n_ctx, llama-kv-cache-iswa.cpp:66 the sliding cache
 
 
@@ -55,9 +60,14 @@ class KvSettings:
         return pad(self.n_ctx // self.n_streams, _CELL_PAD)
 
 
-def row_bytes(cache_type: str, n_elements: int) -> int:
-    """Bytes of one cache row; a partial block counts as a whole one (the engine refuses such a type)."""
-    block, size = CACHE_TYPES[cache_type]
+def row_bytes(cache_type: str, n_elements: int, n_heads: int = 1) -> int:
+    """Bytes of one cache row; a partial block counts as a whole one (the engine refuses such a type).
+
+    KeyError for a type that no engine has.
+    """
+    if cache_type == _Q8_KV:
+        return n_elements + _Q8_KV_ROW * n_heads
+    block, size = CACHE_TYPES.get(cache_type) or IK_CACHE_TYPES[cache_type]
     return -(-n_elements // block) * size
 
 
@@ -75,9 +85,10 @@ def _attention_bytes(model: ModelInfo, layer: LayerFacts, settings: KvSettings) 
     cells = settings.n_cells
     if layer.sliding and model.sliding_window:
         cells = sliding_cells(model.sliding_window, settings)
-    row = row_bytes(settings.cache_type_k, layer.key_length * layer.head_count_kv)
+    heads = layer.head_count_kv
+    row = row_bytes(settings.cache_type_k, layer.key_length * heads, heads)
     if not model.is_mla:  # MLA keeps one latent row and no V cache (llama-kv-cache.cpp:196 has_v = !is_mla)
-        row += row_bytes(settings.cache_type_v, layer.value_length * layer.head_count_kv)
+        row += row_bytes(settings.cache_type_v, layer.value_length * heads, heads)
     elif settings.keeps_mla_values:
         row += row_bytes(settings.cache_type_v, _number(model, "attention.kv_lora_rank"))
     return cells * settings.n_streams * row

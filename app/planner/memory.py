@@ -10,7 +10,6 @@ from app.planner.compute import compute_bytes
 from app.planner.engine_traits import CURRENT_MAINLINE, EngineKind, EngineTraits
 from app.planner.ik import ik_compute_bytes
 from app.planner.kv import KvSettings, kv_bytes_by_block
-from app.planner.older_builds import with_older_traits
 from app.planner.placement import kv_device, locations
 from app.planner.types import RAM, Device, DeviceEstimate, DeviceSet, MemoryEstimate, Placement
 
@@ -63,10 +62,18 @@ def _compute(
     engine, kv, flash_attention = settings.engine, settings.kv, settings.flash_attention
     if engine.kind is EngineKind.IK:
         return ik_compute_bytes(model, placement, devices, where, kv, flash_attention, engine)
-    today = compute_bytes(model, placement, devices, where, kv, kv_blocks, flash_attention, settings.op_offload)
-    if engine == CURRENT_MAINLINE:
-        return today
-    return with_older_traits(today, model, placement, kv, flash_attention, engine)
+    return compute_bytes(
+        model,
+        placement,
+        devices,
+        where,
+        kv,
+        kv_blocks,
+        flash_attention,
+        settings.op_offload,
+        mask_is_f32=engine.mask_is_f32,
+        n_outputs=min(kv.n_ubatch, kv.n_ctx) if engine.logits_for_every_token else None,
+    )
 
 
 def _weights(
