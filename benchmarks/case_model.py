@@ -7,6 +7,7 @@ the quantiser never touches a tensor, the output matrix as the quantiser treats 
 """
 
 from dataclasses import replace
+from functools import lru_cache
 
 from app.model.roles import classify, role_in_layer
 from app.model.types import LayerFacts, ModelInfo, TensorInfo
@@ -27,6 +28,13 @@ _BITS = (("F32", 32), ("BF16", 16), ("F16", 16), ("Q8", 8.5), ("Q6", 6.56), ("Q5
          ("Q3", 3.4), ("Q2", 2.6), ("Q1", 1.75))  # fmt: skip
 """Bits per weight that the name of a quantisation stands for, where nothing better is told."""
 _UNKNOWN_BITS = 4.5
+_EXPERT_BITS = (
+    1.5625, 1.75, 2.0625, 2.1875, 2.3125, 2.375, 2.5625, 2.625, 3.0625, 3.4375, 4.25, 4.5, 5.0, 5.25, 5.5, 6.0, 6.5625,
+    6.625, 8.5, 16.0,
+)  # fmt: skip
+"""Bits per weight of the types that experts come in (ggml.c, and ik_llama.cpp's own)."""
+_SAME = 2e-3
+"""Relative difference below which a layer's size is that of its tensors' types: ik's have a scale for each row."""
 _PLAIN = "plain"
 """An architecture that the planner has no rules for: ordinary attention and experts."""
 
@@ -182,6 +190,18 @@ def _is_routed(name: str) -> bool:
     return "_exps.weight" in name
 
 
+@lru_cache(maxsize=4096)
+def _down_share(routed: int, elements: int, n_parts: int) -> float:
+    """The down projections' share of a layer's experts: gate and up have one type, down the same or a larger one.
+
+    The pair of types is the one that comes closest to the told size; equal shares when none does (a mean over layers).
+    """
+    pairs = ((d, o) for d in _EXPERT_BITS for o in _EXPERT_BITS if o <= d)
+    found = [(abs(routed * 8 / (elements * (o * (n_parts - 1) + d)) - 1), d, o) for d, o in pairs] if elements else []
+    error, down, other = min(found, default=(1.0, 1.0, 1.0))
+    return down / (other * (n_parts - 1) + down) if error < _SAME else 1 / n_parts
+
+
 def _named_bytes(case: Case) -> float:
     """Bytes per element by the name of the quantisation (``UD-IQ3_XXS``)."""
     label = str(case.raw.get("quant") or "").upper()
@@ -201,7 +221,11 @@ def _sizes(case: Case, named: list[tuple[str, Shape]]) -> dict[str, int]:
         if _is_routed(name):
             at = int(name.split(".")[1]) - lead
             told = routed[at] if routed and at < len(routed) else None
-            sizes[name] = _elements(shape) * routed_per_element if told is None else told / n_parts
+            if told is None:
+                sizes[name] = _elements(shape) * routed_per_element
+            else:
+                share = _down_share(told, _elements(shape), n_parts)
+                sizes[name] = told * (share if "down" in name else (1 - share) / (n_parts - 1))
         elif name == "token_embd.weight":
             sizes[name] = embedding or _elements(shape) * per_element
         elif name == "output.weight":

@@ -123,7 +123,7 @@ def ik_compute_bytes(
         if unit_homes[-1] == name:
             moments.append(sizes.tokens * ((model.vocab_size or 0) * _F32 + 2 * sizes.embd))
         if index == 0 and offloads:
-            moments.append(2 * _largest_expert(model, where) + sizes.mask + sizes.tokens * (sizes.ff + sizes.embd))
+            moments.append(_largest_gate_and_up(model, where) + sizes.mask + sizes.tokens * (sizes.ff + sizes.embd))
         result[name] = max(moments)
     result[RAM] = _host_bytes(model, sizes, unit_homes, on_cpu and not offloads, scores)
     return result
@@ -155,7 +155,11 @@ def _host_bytes(model: ModelInfo, sizes: _Sizes, unit_homes: tuple[str, ...], ex
     return inputs
 
 
-def _largest_expert(model: ModelInfo, where: dict[str, str]) -> int:
-    return max(
-        (t.n_bytes for t in model.tensors if t.role is Role.ROUTED_EXPERT and where.get(t.name) == RAM), default=0
-    )
+def _largest_gate_and_up(model: ModelInfo, where: dict[str, str]) -> int:
+    """The largest pair of gate and up of one block in RAM: the fused operation copies both."""
+    pairs: dict[int, int] = {}
+    for t in model.tensors:
+        in_ram = t.role is Role.ROUTED_EXPERT and where.get(t.name) == RAM
+        if in_ram and t.block is not None and ("_gate" in t.name or "_up" in t.name):
+            pairs[t.block] = pairs.get(t.block, 0) + t.n_bytes
+    return max(pairs.values(), default=0)

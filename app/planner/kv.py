@@ -117,12 +117,45 @@ def recurrent_state_elements(model: ModelInfo, layer: LayerFacts) -> int:
     return ((conv - 1) if conv else 0) * (inner + 2 * groups * state) + state * inner
 
 
+_POOLED_ROWS = {"glm5-next": 3, "qwen4exp": 2}
+"""Rows of an indexer that pools its keys: key, (gate,) and pooled key (llama-memory-hybrid-idx.cpp:55-58)."""
+
+
+def _indexer_row(model: ModelInfo, layer: LayerFacts, settings: KvSettings) -> int:
+    """Bytes per cell of a sparse-attention indexer's own cache: one head of keys (llama-kv-cache-dsa.cpp:41-52).
+
+    MiniMax-M3's is an ordinary cache with V as well (llama-kv-cache-msa.cpp:39-51).
+    """
+    rows = _POOLED_ROWS.get(model.architecture, 1) if _number(model, "attention.indexer.kpool") else 1
+    row = row_bytes(settings.cache_type_k, _number(model, "attention.indexer.key_length") * rows)
+    if model.architecture == "minimax-m3":
+        row += row_bytes(settings.cache_type_v, layer.value_length)
+    return row
+
+
+def _indexed_blocks(model: ModelInfo) -> frozenset[int]:
+    """Blocks with an indexer of their own; others use the choice of an earlier one, MTP blocks attend to all."""
+    if not _number(model, "attention.indexer.key_length"):
+        return frozenset()
+    trunk = model.block_count - model.nextn_count
+    return frozenset(
+        t.block
+        for t in model.tensors
+        if t.block is not None
+        and t.block < trunk
+        and t.name.endswith((".indexer.attn_k.weight", ".indexer.k_proj.weight"))
+    )
+
+
 def kv_bytes_by_block(model: ModelInfo, settings: KvSettings) -> dict[int, int]:
     """Block -> bytes of its cache and state; a block without KV heads keeps none (most MTP blocks: ``LayerFacts``)."""
     sizes: dict[int, int] = {}
+    indexed = _indexed_blocks(model)
     for block, layer in enumerate(model.layers):
         if layer.recurrent:
             sizes[block] = settings.n_slots * recurrent_state_elements(model, layer) * 4
         else:
             sizes[block] = _attention_bytes(model, layer, settings)
+            if block in indexed:
+                sizes[block] += settings.n_cells * settings.n_streams * _indexer_row(model, layer, settings)
     return sizes

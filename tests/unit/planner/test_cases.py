@@ -1,11 +1,12 @@
 """The memory estimate beside public logs of other people's machines (benchmarks/memory_accuracy.py)."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.model.types import Role
+from app.model.types import Role, TensorInfo
 from app.planner.engine_traits import CURRENT_MAINLINE, EngineKind, EngineTraits, IkTraits, mainline_traits
 from app.planner.ik import ik_compute_bytes, mla_prompt_bytes
 from app.planner.kv import KvSettings, kv_bytes_by_block, row_bytes
@@ -234,6 +235,32 @@ def test_that_mla_keeps_no_values_today_but_did_before(cases):
     assert before == 2074 * MIB
 
 
+def _with_indexer(model, architecture: str, key: str, indexed: tuple[int, ...], **more):
+    """The model with sparse-attention indexers in some blocks."""
+    made = tuple(TensorInfo(f"blk.{i}.{key}.weight", (1, 1), 0, "", 4, 0, Role.ATTENTION, i) for i in indexed)
+    keys = {f"{architecture}.attention.indexer.{name}": value for name, value in {"key_length": 128, **more}.items()}
+    return replace(model, architecture=architecture, tensors=model.tensors + made, metadata={**model.metadata, **keys})
+
+
+def test_that_sparse_attention_keeps_its_indexers_keys_too(cases):
+    """As the engine prints for a deepseek32 file: c8192 f16 2 MiB a block beside the latent rows, q8_0 c32768 4.25."""
+    model = model_of(cases["ik-394-62"])
+    sparse = _with_indexer(model, "deepseek32", "indexer.attn_k", (0, 1, 2))
+    for kv, more in ((KvSettings(8192), 2.0), (KvSettings(32768, 512, "q8_0", "q8_0"), 4.25)):
+        before, after = kv_bytes_by_block(model, kv), kv_bytes_by_block(sparse, kv)
+        assert [(after[i] - before[i]) / MIB for i in range(4)] == [more, more, more, 0]
+
+
+def test_that_pooled_indexers_keep_more_rows_and_minimax_values_too(cases):
+    model = model_of(cases["ml-6g-qwen3coder-ncmoe40"])
+    kv = KvSettings(8192)
+    before = kv_bytes_by_block(model, kv)[0]
+    pooled = _with_indexer(model, "qwen4exp", "indexer.k_proj", (0,), kpool=4)
+    assert kv_bytes_by_block(pooled, kv)[0] - before == 2 * 128 * 2 * 8192
+    with_values = _with_indexer(model, "minimax-m3", "indexer.k_proj", (0,))
+    assert kv_bytes_by_block(with_values, kv)[0] - before == (128 + 128) * 2 * 8192
+
+
 def test_that_a_q8_kv_row_has_eight_bytes_more_per_head():
     assert row_bytes("q8_kv", 576) == 584
     assert row_bytes("q8_kv", 512, 4) == 544
@@ -259,6 +286,14 @@ def test_that_amb_limits_the_product_but_not_the_keys_and_values(cases):
     free = mla_prompt_bytes(model, kv, IkTraits(mla=3))
     keys_and_values = 128 * (192 + 128) * 32768 * 2
     assert keys_and_values < tighter < limited < free
+
+
+def test_that_a_layers_size_tells_the_types_of_its_experts(cases):
+    """Qwen3-30B Q4_K_M: 373.5 MiB are two Q4_K tensors of 108 and a Q6_K one of 157.5; 324 are three Q4_K ones."""
+    sizes = {t.name: t.n_bytes / MIB for t in model_of(cases["ml-6g-qwen3coder-ncmoe40"]).tensors}
+    assert sizes["blk.0.ffn_down_exps.weight"] == pytest.approx(157.5)
+    assert sizes["blk.0.ffn_up_exps.weight"] == pytest.approx(108)
+    assert sizes["blk.6.ffn_down_exps.weight"] == pytest.approx(108)
 
 
 def test_that_repacked_experts_stay_on_the_cpu(cases):
