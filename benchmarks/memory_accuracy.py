@@ -1,6 +1,6 @@
 """The app's memory estimate beside public logs: KV, weights, compute and totals per device, and whole cards in series.
 
-Run: python -m benchmarks.memory_accuracy CASES.json [--json]
+Run: python benchmarks/memory_accuracy.py CASES.json [--json], or with -m benchmarks.memory_accuracy from the root.
 The file's form: each case has facts, run, measured figures (MiB) and what its ``judge`` says can be judged. Targets:
 KV within 1 MiB or 1 % in 95 %; mainline totals per device: median <= 1 %, p95 <= 4 %; series of one card: median step
 error <= 2 %; more than 2 % too low in at most 5 %.
@@ -14,6 +14,9 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # when run as a file, its own folder is all that Python looks in
 
 from app.common.units import MIB
 from app.model.types import ModelInfo, Role

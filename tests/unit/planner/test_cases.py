@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.model.types import Role, TensorInfo
+from app.planner.devices import OVERHEAD_MIB
 from app.planner.engine_traits import CURRENT_MAINLINE, EngineKind, EngineTraits, IkTraits, mainline_traits
 from app.planner.ik import ik_compute_bytes, mla_prompt_bytes
 from app.planner.kv import KvSettings, kv_bytes_by_block, row_bytes
@@ -197,6 +198,15 @@ def test_that_a_case_without_shapes_still_has_weights_but_no_compute(cases):
     estimate, has_compute = predict(cases["ml-3090-qwen38fn-ncmoe48"])
     assert not has_compute
     assert estimate.get(RAM).weights_bytes == pytest.approx(48 * 962.3 * MIB, rel=1e-6)
+
+
+def test_that_a_whole_card_is_judged_with_the_assumed_overhead_of_its_backend(cases):
+    case = cases["ml-6g-qwen3coder-ncmoe40"]
+    alone = changed(case, judge={"card": "absolute"}, measured={"card_total": {"CUDA0": 4410}, "baseline": 10})
+    (row,) = judge_all([alone]).rows
+    assert row.what == "card"
+    assert row.actual_mib == 4400
+    assert row.predicted_mib == pytest.approx(predict(case)[0].get("CUDA0").total_bytes / MIB + OVERHEAD_MIB["CUDA"])
 
 
 def test_that_one_broken_case_does_not_end_the_run(cases):
