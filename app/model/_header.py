@@ -36,7 +36,10 @@ _TENSOR_TAILS = tuple(struct.Struct(f"<{n_dims}QIQ") for n_dims in range(_MAX_DI
 
 @dataclass(frozen=True, slots=True)
 class RawTensor:
-    """A tensor as the header lists it; ``offset`` counts from the start of the data section."""
+    """A tensor as the header lists it; ``offset`` counts from the start of the data section.
+
+    ``shape`` is never empty: no dimension means one element (gguf.cpp:686-692).
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -187,7 +190,7 @@ class _Parser:
                 raise fail("gguf_damaged_tensor", path=cursor.path, tensor=name, detail="dimensions")
             *shape, type_id, offset = cursor.unpack(_TENSOR_TAILS[n_dims])
             self._check_shape(name, shape)
-            tensors.append(RawTensor(name, tuple(shape), type_id, offset))
+            tensors.append(RawTensor(name, tuple(shape) or (1,), type_id, offset))
         return tuple(tensors)
 
     def _check_shape(self, name: str, shape: list[int]) -> None:

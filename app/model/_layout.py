@@ -49,7 +49,7 @@ def place_tensors(header: Header, path: str) -> tuple[PlacedTensor, ...]:
 
 
 def _known_size(raw: RawTensor, block_elements: int, block_bytes: int, path: str) -> int:
-    row = raw.shape[0] if raw.shape else 1
+    row = raw.shape[0]
     if row % block_elements:  # gguf.cpp:738-745
         raise _damaged(path, raw, "row_length")
     n_bytes = row // block_elements * block_bytes

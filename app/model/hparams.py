@@ -105,12 +105,16 @@ def _row_lengths(meta: Meta, architecture: str, embedding_length: int | None, he
 def _layer(
     heads: int, heads_kv: int, lengths: _RowLengths, sliding: SlidingFacts, block: int, recurrent: bool, is_mla: bool
 ) -> LayerFacts:
-    """With MLA only K is cached: it holds the compressed row of both (llama-kv-cache.cpp:158, 222-226)."""
+    """With MLA only K is cached: it holds the compressed row of both (llama-kv-cache.cpp:158, 222-226).
+
+    A file that tells of KV heads but of no length for their rows keeps no cache that could be counted.
+    """
     slides = sliding.blocks[block]
+    key_length = lengths.key_sliding if slides else lengths.key
     return LayerFacts(
         head_count=heads,
-        head_count_kv=heads_kv,
-        key_length=lengths.key_sliding if slides else lengths.key,
+        head_count_kv=heads_kv if key_length else 0,
+        key_length=key_length,
         value_length=0 if is_mla else lengths.value_sliding if slides else lengths.value,
         sliding=slides,
         recurrent=recurrent,

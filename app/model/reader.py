@@ -22,6 +22,7 @@ from app.model.roles import classify, role_in_layer
 from app.model.types import MetaValue, ModelInfo, Role, TensorInfo
 
 _MAX_BLOCKS = 512  # LLAMA_MAX_LAYERS, llama-hparams.h:11
+_MAX_EXPERTS = 1024  # LLAMA_MAX_EXPERTS, llama-hparams.h:12
 _MAX_NAME_LENGTH = 200
 
 
@@ -103,8 +104,8 @@ def _build(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[Pla
     block_count = _block_count(meta, shapes, paths[0])
     embedding_length = meta.integer("embedding_length") or _dimension(shapes, "token_embd.weight", 0)
     hparams = compute_hparams(meta, architecture, block_count, embedding_length, frozenset(shapes))
-    tensors = _tensors(placed, hparams)
-    used = meta.integers("expert_used_count", block_count) or (0,)
+    tensors = _tensors(placed, hparams, paths)
+    expert_count, used = _experts(meta, block_count, paths[0])
     vocab = first.array_lengths.get("tokenizer.ggml.tokens")
     return ModelInfo(
         path=paths[0],
@@ -117,7 +118,7 @@ def _build(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[Pla
         context_length=meta.integer("context_length"),
         vocab_size=meta.integer("vocab_size") if vocab is None else vocab,
         embedding_length=embedding_length,
-        expert_count=meta.integer("expert_count") or 0,
+        expert_count=expert_count,
         expert_used_count=max(used),
         expert_shared_count=_shared_count(meta, tensors),
         expert_ff_length=_expert_ff_length(meta, block_count, tensors),
@@ -131,13 +132,19 @@ def _build(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[Pla
     )
 
 
-def _tensors(placed: list[tuple[PlacedTensor, ...]], hparams: HParams) -> tuple[TensorInfo, ...]:
+def _tensors(
+    placed: list[tuple[PlacedTensor, ...]], hparams: HParams, paths: tuple[str, ...]
+) -> tuple[TensorInfo, ...]:
+    """The tensors with their roles. One of a block that the model does not have is refused, as by the engine
+    (llama-model-loader.cpp:1398)."""
     layers = hparams.layers
     infos = []
     for part, tensors in enumerate(placed):
         for t in tensors:
             role, block = classify(t.raw.name, len(layers), hparams.nextn_count)
-            if block is not None and block < len(layers):
+            if block is not None:
+                if block >= len(layers):
+                    raise fail("gguf_damaged_tensor", path=paths[part], tensor=t.raw.name, detail="block")
                 role = role_in_layer(role, layers[block])
             infos.append(
                 TensorInfo(
@@ -158,6 +165,18 @@ def _block_count(meta: Meta, shapes: Mapping[str, tuple[int, ...]], path: str) -
     if not 0 < count <= _MAX_BLOCKS:
         raise fail("gguf_damaged", path=path, detail=f"block_count={count}")
     return count
+
+
+def _experts(meta: Meta, block_count: int, path: str) -> tuple[int, tuple[int, ...]]:
+    """How many experts a block has, and how many each block uses: at least one, never more than there are
+    (llama-model.cpp:1363-1375)."""
+    count = meta.integer("expert_count") or 0
+    used = meta.integers("expert_used_count", block_count) or (0,)
+    if count > _MAX_EXPERTS:
+        raise fail("gguf_damaged", path=path, detail=f"expert_count={count}")
+    if max(used) > max(count, 1) or (count > 1 and max(used) == 0):
+        raise fail("gguf_damaged", path=path, detail=f"expert_used_count={max(used)}/{count}")
+    return count, used
 
 
 def _shared_count(meta: Meta, tensors: tuple[TensorInfo, ...]) -> int:

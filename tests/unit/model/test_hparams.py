@@ -54,6 +54,12 @@ def test_that_explicit_head_sizes_win():
     assert (layer.key_length, layer.value_length) == (192, 96)
 
 
+@pytest.mark.parametrize("settings", [{"attention__head_count": 0}, {"attention__key_length": 0}])
+def test_that_kv_heads_without_a_length_keep_no_kv(settings):
+    layer = facts("qwen3moe", 1, **settings).layers[0]
+    assert (layer.head_count_kv, layer.key_length) == (0, 0)
+
+
 def test_that_mla_caches_one_row_of_k_and_no_v():
     hparams = facts(
         "deepseek2",

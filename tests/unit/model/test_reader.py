@@ -314,6 +314,7 @@ def test_that_a_model_has_the_role_of_a_model(moe):
 def test_that_experts_used_may_differ_per_block(tmp_path):
     pairs = [
         *raw.model_pairs(block_count=3),
+        raw.u32_pair("llama.expert_count", 8),
         raw.array_pair("llama.expert_used_count", 4, 3, struct.pack("<3I", 2, 8, 4)),
     ]
     path = tmp_path / "used.gguf"

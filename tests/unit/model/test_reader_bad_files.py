@@ -97,6 +97,18 @@ def test_that_an_absurd_block_count_is_damaged(tmp_path, blocks):
     assert problem_of(tmp_path, content).code == "gguf_damaged"
 
 
+@pytest.mark.parametrize(("count", "used"), [(8, 9), (8, 0), (0, 2), (1025, 2), ((1 << 32) - 1, (1 << 32) - 1)])
+def test_that_an_absurd_number_of_experts_is_damaged(tmp_path, count, used):
+    pairs = [
+        *raw.model_pairs(),
+        raw.u32_pair("llama.expert_count", count),
+        raw.u32_pair("llama.expert_used_count", used),
+    ]
+    problem = problem_of(tmp_path, raw.gguf(pairs, [NORM], data=bytes(32)))
+    assert problem.code == "gguf_damaged"
+    assert "expert" in problem.params["detail"]
+
+
 @pytest.mark.parametrize(
     ("tensors", "detail"),
     [
@@ -113,6 +125,19 @@ def test_that_a_damaged_tensor_is_named_with_the_reason(tmp_path, tensors, detai
     problem = problem_of(tmp_path, raw.gguf(raw.model_pairs(), tensors, data=bytes(256)))
     assert (problem.code, problem.params["detail"]) == ("gguf_damaged_tensor", detail)
     assert problem.params["tensor"] in {"t", "output_norm.weight"}
+
+
+def test_that_a_tensor_of_a_block_that_the_model_does_not_have_is_named(tmp_path):
+    content = raw.gguf(raw.model_pairs(block_count=2), [raw.tensor("blk.2.attn_q.weight", (8,), 0, 0)], data=bytes(32))
+    problem = problem_of(tmp_path, content)
+    assert (problem.code, problem.params["tensor"]) == ("gguf_damaged_tensor", "blk.2.attn_q.weight")
+
+
+def test_that_a_tensor_without_dimensions_is_one_element(tmp_path):
+    path = tmp_path / "scalar.gguf"
+    path.write_bytes(raw.gguf(raw.model_pairs(), [raw.tensor("token_embd.weight", (), raw.F32, 0)], data=bytes(32)))
+    tensor = read_model(path).tensors[0]
+    assert (tensor.shape, tensor.n_bytes) == ((1,), 4)
 
 
 def test_that_an_overlong_tensor_name_is_damaged(tmp_path):
