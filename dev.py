@@ -396,8 +396,9 @@ LINT = {
 CLOSING_LINE = re.compile(r"(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s")
 NO_QT = ["-p", "no:pytest-qt"]
 PYTEST = {
-    "unit": ["tests/unit", *NO_QT],
+    "unit": ["tests/unit", "-m", "not slow", *NO_QT],
     "qt": ["tests/qt"],
+    "slow": ["tests/unit", "-m", "slow", *NO_QT],
     "engine": ["tests/engine", *NO_QT],
     "e2e": ["tests/e2e"],
     "shots": ["tests/shots"],
@@ -497,14 +498,14 @@ def verb_run(arguments: Sequence[str]) -> int:
 
 
 def verb_test(arguments: Sequence[str]) -> int:
-    """everything: lint, unit, qt, engine, e2e, tour; goes on after a failure"""
+    """everything: lint, unit, qt, slow, engine, e2e, tour; goes on after a failure"""
     if arguments:
         raise stop("dev.py test takes no arguments; dev.py unit, qt, engine and e2e pass theirs on to pytest.")
     started = time.monotonic()
     install_system(missing_for_qt(pictures=True), "Qt without a display")
     ensure_venv(dev=True)
     engine = EngineInBackground()
-    results = [run_stage(name) for name in ("lint", "unit", "qt")]
+    results = [run_stage(name) for name in ("lint", "unit", "qt", "slow")]
     say()
     has_engine = engine.wait()
     results += [
@@ -562,6 +563,7 @@ STAGE_HELP = {
     "lint": "style, import contracts and types",
     "unit": "tests without Qt; what follows goes to pytest, as in: dev.py unit -k units",
     "qt": "tests of the window, offscreen",
+    "slow": "tests without Qt that take long: many recorded engine runs, fuzzing, a C++ compiler",
     "engine": "tests of the engine wrapper with real processes",
     "e2e": "tests of the whole application with a real llama-server",
     "shots": "pictures of the pages, compared with the ones kept",
