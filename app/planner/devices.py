@@ -15,6 +15,9 @@ from app.planner.types import RAM, Device, DeviceKind, DeviceSet
 _EFFECTIVE = 0.8
 """Share of a theoretical memory bandwidth that matrix-vector products reach; from roofline runs (engine.md 10)."""
 
+_LANE_GBS = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
+"""GB/s of one PCIe lane by generation, after line coding (PCI-SIG)."""
+
 OVERHEAD_MIB = {"CUDA": 400, "ROCm": 400, "HIP": 400, "Vulkan": 150, "SYCL": 300, "Metal": 100}
 """What each backend takes and never prints: context, code and pools. Middle of the 300-500 MB that users report for
 CUDA; an estimate that a later measurement on the machine replaces. RPC devices take nothing here."""
@@ -83,7 +86,14 @@ def _device(gpu: GpuInfo, wishes: DeviceWishes) -> Device:
         overhead_bytes=_overhead_bytes(name, kind),
         reserve_bytes=_reserve_bytes(gpu.drives_display, kind, wishes.reserve_mib),
         bandwidth_gbs=gpu.memory_gbs * _EFFECTIVE if gpu.memory_gbs else None,
+        pcie_gbs=_pcie_gbs(gpu),
     )
+
+
+def _pcie_gbs(gpu: GpuInfo) -> float | None:
+    """What copies from RAM reach over the card's link at its best (it clocks down when idle)."""
+    lane = _LANE_GBS.get(gpu.pcie_gen_max or 0)
+    return lane * gpu.pcie_width_max * _EFFECTIVE if lane and gpu.pcie_width_max else None
 
 
 def _named_only(name: str, free_mib: int, wishes: DeviceWishes) -> Device:

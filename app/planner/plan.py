@@ -9,7 +9,8 @@ from app.common.problem import ParamValue, Problem, Severity, fail
 from app.common.units import MIB
 from app.model.types import ModelInfo
 from app.planner.argv import ArgvRequest, to_argv
-from app.planner.kv import CACHE_TYPES, KvSettings, kv_bytes_by_block
+from app.planner.calibration import Calibration
+from app.planner.kv import CACHE_TYPES, KvSettings
 from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate, with_prompt_cache
 from app.planner.overrides import compile_overrides, prove
 from app.planner.placement import expert_layers_in_ram, locations
@@ -39,6 +40,7 @@ class PlanInputs:
     port: int = 8080
     api_key: str | None = None
     alias: str | None = None
+    calibration: Calibration | None = None
 
 
 def context_of(model: ModelInfo, wishes: Wishes) -> int:
@@ -55,7 +57,8 @@ def slots_of(wishes: Wishes) -> int:
 
 
 def kv_settings(model: ModelInfo, wishes: Wishes) -> KvSettings:
-    """What the KV cache depends on. Several slots share one cache (``-kvu``), each may use the whole context."""
+    """What the KV cache depends on. Several slots share one cache (``-kvu``), each may use the whole context, unless
+    the wishes say that each gets its own part."""
     n_ctx = context_of(model, wishes)
     return KvSettings(
         n_ctx=n_ctx,
@@ -63,6 +66,7 @@ def kv_settings(model: ModelInfo, wishes: Wishes) -> KvSettings:
         cache_type_k=wishes.cache_type_k,
         cache_type_v=wishes.cache_type_v,
         n_slots=slots_of(wishes),
+        is_unified=wishes.kv_unified is not False,
     )
 
 
@@ -106,7 +110,15 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
         placement=placement,
         overrides=overrides,
         estimate=predicted,
-        speed=estimate_speed(model, placement, devices, kv_bytes_by_block(model, kv_settings(model, wishes)), where),
+        speed=estimate_speed(
+            model,
+            placement,
+            devices,
+            kv_settings(model, wishes),
+            where,
+            op_offload="--no-op-offload" not in wishes.extra,
+            calibration=inputs.calibration,
+        ),
         argv=command.argv,
         problems=(*((unproven,) if unproven else ()), *_problems(inputs, predicted), *command.problems),
         is_edited=is_edited,
@@ -148,8 +160,8 @@ def _argv_request(
         n_slots=n_slots,
         prompt_cache_mib=prompt_cache_mib,
         n_threads=inputs.n_threads,
-        load_mode=_load_mode(inputs.model, placement, predicted),
-        kv_unified=True if n_slots > 1 else None,
+        load_mode=wishes.load_mode or _load_mode(inputs.model, placement, predicted),
+        kv_unified=wishes.kv_unified is not False if n_slots > 1 else None,
         host=inputs.host,
         port=inputs.port,
         api_key=inputs.api_key,

@@ -1,70 +1,69 @@
-"""Predicted decode speed: bytes read per token over bandwidths, plus one hand-over per switch between devices.
+"""Predicted speed: decode from bytes per token over bandwidths, prompt from copies and compute. Pure.
 
-t_token = sum over RAM tensors of active bytes / RAM bandwidth + (active GPU bytes + KV) / VRAM bandwidth
-          + hand-overs x tau                                   (engine.md 10; checked there on four models, CPU only)
-Active bytes of a routed expert tensor are n_bytes * expert_used_count / expert_count; of the embedding one row.
-Prompt speed is not predicted yet: it needs the GPU's compute rate, which nobody has measured here.
+Decode (engine.md 10): t = RAM bytes / RAM bandwidth + VRAM bytes / VRAM bandwidth + hand-overs + kernel starts; the
+processor and the GPU take turns inside a token, so the times add up, and the cache's bytes grow with the depth.
+Prompt, with op offload: a micro-batch copies the experts in use over PCIe and computes on the GPU, at once, so the
+slower of the two decides. Without op offload the processor computes; its rate is unknown, so nothing is predicted.
 """
 
 from __future__ import annotations
 
-from app.model.types import ModelInfo, Role, TensorInfo
-from app.planner.placement import expert_layers_in_ram, kv_device, locations
-from app.planner.types import RAM, DeviceSet, KvHome, Placement, SpeedEstimate
+from collections.abc import Mapping
 
-HAND_OVER_SECONDS = 25e-6
-"""One switch between GPU and CPU inside a token, two per block with host tensors (splits in the engine's log).
-10-40 microseconds on CUDA (engine.md 10); the middle until it is calibrated."""
+from app.model.types import ModelInfo
+from app.planner.calibration import Calibration, Rates, rates_of, token_seconds
+from app.planner.kv import KvSettings
+from app.planner.placement import locations
+from app.planner.token_work import PromptWork, active_bytes, prompt_work, token_work
+from app.planner.types import DeviceKind, DeviceSet, Placement, SpeedEstimate
+
+__all__ = ["active_bytes", "estimate_speed"]
 
 _LEAST_SECONDS = 1e-3
 """Below this the work that no bandwidth describes (sampling, kernel starts) decides, and nobody has measured it."""
 
-_KV_FILL = 0.25
-"""Share of the context in use that the figure is given for: a chat that has filled a quarter."""
-
-
-def active_bytes(model: ModelInfo, tensor: TensorInfo) -> float:
-    """Bytes of a tensor that one decoded token reads."""
-    if tensor.role is Role.ROUTED_EXPERT and model.expert_count:
-        return tensor.n_bytes * model.used_experts(tensor.block) / model.expert_count
-    if tensor.role is Role.EMBEDDING:
-        return tensor.n_bytes / max(1, tensor.shape[-1])
-    return float(tensor.n_bytes)
+_OFFLOAD_MIN_BATCH = 32
+"""Smaller batches are computed where the weights lie (GGML_OP_OFFLOAD_MIN_BATCH, ggml-backend.cpp)."""
 
 
 def estimate_speed(
     model: ModelInfo,
     placement: Placement,
     devices: DeviceSet,
-    kv_by_block: dict[int, int],
-    where: dict[str, str] | None = None,
+    kv: KvSettings,
+    where: Mapping[str, str] | None = None,
+    *,
+    depth: int | None = None,
+    op_offload: bool = True,
+    calibration: Calibration | None = None,
 ) -> SpeedEstimate:
-    """Decode tok/s at a quarter of the context; None where a bandwidth that matters is unknown."""
+    """Decode tok/s at ``depth`` tokens (None: a quarter of the context) and prompt tok/s; None where an input that
+    matters is unknown."""
     where = locations(model, placement) if where is None else where
-    read = {d.name: 0.0 for d in devices.all}
-    for tensor in model.tensors:
-        place = where.get(tensor.name)
-        if place is not None:
-            read[place] += active_bytes(model, tensor)
-    if model.has_tied_output:  # the output matmul reads the whole tied embedding at the output's home
-        home = placement.home_of_unit(placement.block_count)
-        read[home] += sum(t.n_bytes for t in model.tensors if t.name == "token_embd.weight")
-    ram_read = round(read[RAM])
-    for block, n_bytes in kv_by_block.items():
-        read[kv_device(placement, block)] += n_bytes * _KV_FILL
-    seconds: dict[str, float] = {}
-    for device in devices.all:
-        if read[device.name] == 0:
-            continue
-        if not device.bandwidth_gbs:
-            return SpeedEstimate(None, None, "unknown", None, ram_read)
-        seconds["ram" if device.is_ram else "vram"] = read[device.name] / (device.bandwidth_gbs * 1e9)
-    if placement.n_gpu_layers:
-        touched = len(expert_layers_in_ram(model, placement))
-        if placement.kv_home is KvHome.RAM:
-            touched = max(touched, placement.n_gpu_layers - 1)
-        seconds["sync"] = (2 * touched + 2) * HAND_OVER_SECONDS
-    total = sum(seconds.values())
-    if total < _LEAST_SECONDS:
-        return SpeedEstimate(None, None, "unknown", None, ram_read)
-    return SpeedEstimate(1 / total, None, "estimated", max(seconds, key=lambda k: seconds[k]), ram_read)
+    work = token_work(model, placement, devices, kv, where, depth)
+    rates = rates_of(devices, calibration)
+    parts = token_seconds(work, rates)
+    ram_read = round(work.ram_weight_bytes)
+    total = sum(parts.values()) if parts else 0.0
+    offloads = op_offload and placement.n_gpu_layers > 0 and kv.n_ubatch >= _OFFLOAD_MIN_BATCH
+    prompt = _prompt_tps(prompt_work(model, where, kv.n_ubatch), devices, rates, calibration) if offloads else None
+    if parts is None or total < _LEAST_SECONDS:
+        return SpeedEstimate(None, prompt, "unknown", None, ram_read)
+    kind = "estimated" if calibration is None else "calibrated"
+    return SpeedEstimate(1 / total, prompt, kind, max(parts, key=lambda k: parts[k]), ram_read)
+
+
+def _prompt_tps(work: PromptWork, devices: DeviceSet, rates: Rates, calibration: Calibration | None) -> float | None:
+    """A micro-batch's tokens over the slower of copying and computing; None where one that matters is unknown.
+
+    Once the copies of this machine have been measured, an unknown compute rate is not waited for: they decide.
+    """
+    if work.copy_bytes and devices.gpus[0].kind is DeviceKind.RPC:
+        return None  # an RPC server takes over nothing that lies in RAM
+    copies_measured = bool(work.copy_bytes and calibration and calibration.pcie_gbs)
+    if (work.copy_bytes and not rates.pcie_gbs) or (not rates.compute_tflops and not copies_measured):
+        return None
+    copying = work.copy_bytes / (rates.pcie_gbs * 1e9) if rates.pcie_gbs else 0.0
+    computing = work.flops / (rates.compute_tflops * 1e12) if rates.compute_tflops else 0.0
+    slowest = max(copying, computing)
+    return work.n_tokens / slowest if slowest else None

@@ -48,6 +48,7 @@ class Device:
     reserve_bytes: int = 0
     bandwidth_gbs: float | None = None
     pcie_gbs: float | None = None
+    compute_tflops: float | None = None
 
     @property
     def is_ram(self) -> bool:
@@ -84,7 +85,10 @@ class DeviceSet:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the user asked for. None means: not said, the planner's default holds (docs/cli.md)."""
+    """What the user asked for. None means: not said, the planner's default holds (docs/cli.md).
+
+    ``load_mode`` is a value of ``-lm``; ``kv_unified`` False gives every slot its own part of the context.
+    """
 
     n_ctx: int | None = None
     cache_type_k: str = "f16"
@@ -100,6 +104,8 @@ class Wishes:
     n_gpu_layers: int | None = None
     preset: str = "fill"
     extra: tuple[str, ...] = ()
+    load_mode: str | None = None
+    kv_unified: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,137 @@
+"""What one decoded token and one prompt micro-batch ask of the machine: bytes to read, hand-overs. No speeds. Pure.
+
+Active bytes of a routed expert tensor are n_bytes * expert_used_count / expert_count, of the embedding one row, of
+everything else n_bytes (engine.md 10, checked there on four models).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from app.model.types import ModelInfo, Role, TensorInfo
+from app.planner.kv import KvSettings, kv_bytes_by_block, sliding_cells
+from app.planner.placement import expert_layers_in_ram, kv_device, locations
+from app.planner.types import RAM, DeviceSet, KvHome, Placement
+
+_KV_FILL = 0.25
+"""Share of the context in use that a figure is given for when nobody says a depth: a chat that has filled a quarter."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenWork:
+    """One decoded token. ``read_bytes``: device name -> weights and cache; ``ram_weight_bytes``: weights in RAM alone.
+
+    ``hand_overs``: switches between the processor and a GPU, or between two GPUs. ``gpu_blocks``: blocks whose
+    attention a GPU computes; each starts some dozens of kernels, which takes time whatever their size.
+    """
+
+    read_bytes: Mapping[str, float]
+    ram_weight_bytes: float
+    hand_overs: int
+    gpu_blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWork:
+    """One prompt micro-batch of ``n_tokens``: bytes copied from RAM to the GPU, and its matrix work there."""
+
+    n_tokens: int
+    copy_bytes: float
+    flops: float
+
+
+def active_bytes(model: ModelInfo, tensor: TensorInfo) -> float:
+    """Bytes of a tensor that one decoded token reads."""
+    if tensor.role is Role.ROUTED_EXPERT and model.expert_count:
+        return tensor.n_bytes * model.used_experts(tensor.block) / model.expert_count
+    if tensor.role is Role.EMBEDDING:
+        return tensor.n_bytes / max(1, tensor.shape[-1])
+    return float(tensor.n_bytes)
+
+
+def kv_read_bytes(model: ModelInfo, kv: KvSettings, depth: int | None = None) -> dict[int, float]:
+    """Block -> bytes of cache that a token at ``depth`` (tokens before it; None: a quarter of the context) reads.
+
+    A sliding layer reads its window at most; a recurrent state is read and written whole, whatever the depth.
+    """
+    used = round(kv.n_ctx * _KV_FILL) if depth is None else depth
+    n_cells = max(1, kv.n_cells * kv.n_streams)
+    read: dict[int, float] = {}
+    for block, n_bytes in kv_bytes_by_block(model, kv).items():
+        layer = model.layers[block] if block < len(model.layers) else None
+        if layer is not None and layer.recurrent:
+            read[block] = 2.0 * n_bytes / max(1, kv.n_slots)
+        elif layer is not None and layer.sliding and model.sliding_window:
+            read[block] = n_bytes * min(used, model.sliding_window) / sliding_cells(model.sliding_window, kv)
+        else:
+            read[block] = n_bytes * min(1.0, used / n_cells)
+    return read
+
+
+def token_work(
+    model: ModelInfo,
+    placement: Placement,
+    devices: DeviceSet,
+    kv: KvSettings,
+    where: Mapping[str, str] | None = None,
+    depth: int | None = None,
+) -> TokenWork:
+    """What a token reads from each device and how often it changes hands."""
+    where = locations(model, placement) if where is None else where
+    read = {d.name: 0.0 for d in devices.all}
+    for tensor in model.tensors:
+        place = where.get(tensor.name)
+        if place is not None:
+            read[place] += active_bytes(model, tensor)
+    if model.has_tied_output:  # the output matmul reads the whole tied embedding at the output's home
+        home = placement.home_of_unit(placement.block_count)
+        read[home] += sum(t.n_bytes for t in model.tensors if t.name == "token_embd.weight")
+    weights = read[RAM]
+    for block, n_bytes in kv_read_bytes(model, kv, depth).items():
+        read[kv_device(placement, block)] += n_bytes
+    return TokenWork(read, weights, _hand_overs(model, placement), max(0, placement.n_gpu_layers - 1))
+
+
+def _hand_overs(model: ModelInfo, placement: Placement) -> int:
+    """Two per block on a GPU that has work in RAM, one pair around the rest, one per border between two GPUs."""
+    n_gpu = placement.n_gpu_layers
+    if not n_gpu:
+        return 0
+    first_gpu_block = placement.block_count + 1 - n_gpu
+    touched = sum(1 for block in expert_layers_in_ram(model, placement) if block >= first_gpu_block)
+    if placement.kv_home is KvHome.RAM:
+        touched = max(touched, n_gpu - 1)
+    borders = max(0, sum(1 for _, n in placement.runs if n) - 1)
+    return 2 * touched + 2 + borders
+
+
+def expert_share_of_batch(model: ModelInfo, n_tokens: int) -> float:
+    """Share of a layer's experts that a batch touches when each token picks its own: 1 - (1 - U/X)^n (engine.md 10)."""
+    if not model.expert_count:
+        return 1.0
+    return float(1 - (1 - model.expert_used_count / model.expert_count) ** n_tokens)
+
+
+def prompt_work(model: ModelInfo, where: Mapping[str, str], n_tokens: int) -> PromptWork:
+    """A micro-batch whose work the GPU takes over (op offload): ggml-backend.cpp copies only the experts in use."""
+    share = expert_share_of_batch(model, n_tokens)
+    copies = 0.0
+    for tensor in model.tensors:
+        if where.get(tensor.name) == RAM and tensor.role is not Role.EMBEDDING:
+            copies += tensor.n_bytes * (share if tensor.role is Role.ROUTED_EXPERT else 1.0)
+    return PromptWork(n_tokens, copies, _flops_per_token(model) * n_tokens)
+
+
+def _flops_per_token(model: ModelInfo) -> float:
+    """2 x active parameters: the matrix work of one prompt token, attention scores left out."""
+    total = 0.0
+    for tensor in model.tensors:
+        if tensor.block is None or len(tensor.shape) < 2:
+            continue
+        elements = float(prod(tensor.shape))
+        if tensor.role is Role.ROUTED_EXPERT and model.expert_count:
+            elements *= model.used_experts(tensor.block) / model.expert_count
+        total += 2 * elements
+    return total
