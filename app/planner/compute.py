@@ -16,7 +16,7 @@ from app.planner.graph.repeats import representative
 from app.planner.graph.whole import Backends, buffer_sizes
 from app.planner.kv import CACHE_TYPES, KvSettings, sliding_cells
 from app.planner.placement import NOT_LOADED, homes, kv_device
-from app.planner.types import RAM, DeviceKind, DeviceSet, Placement
+from app.planner.types import RAM, DeviceKind, DeviceSet, KvHome, Placement
 
 _KEPT_RESULTS = 512
 _KEPT_MODELS = 4
@@ -95,7 +95,7 @@ def compute_bytes(
     prepared = _prepare(model)
     number = {device.name: i for i, device in enumerate(devices.gpus)}
     number[RAM] = len(number)
-    backends = _backends(devices, op_offload)
+    backends = _backends(model, placement, devices, op_offload)
     unit_homes = tuple(number[home] for home in homes(placement))
     caches = tuple(number[kv_device(placement, block)] for block in range(len(prepared.blocks)))
     settings = graph_settings(model, kv, flash_attention, mask_is_f32, n_outputs)
@@ -113,12 +113,19 @@ def compute_bytes(
     return dict(zip(number, sizes, strict=True))
 
 
-def _backends(devices: DeviceSet, op_offload: bool) -> Backends:
-    """The devices as the scheduler sees them, the CPU last."""
+def _backends(model: ModelInfo, placement: Placement, devices: DeviceSet, op_offload: bool) -> Backends:
+    """The devices as the scheduler sees them, the CPU last.
+
+    Several devices with nothing in RAM work on several micro-batches at once, with every input four times
+    (llama-context.cpp:432-440, GGML_SCHED_MAX_COPIES); an override or a cache in RAM turns that off.
+    """
     real = tuple(d.kind in (DeviceKind.GPU, DeviceKind.IGPU) for d in devices.gpus)
+    overlaps = len(devices.gpus) > 1 and placement.n_gpu_layers > model.block_count
+    is_pipeline = overlaps and placement.kv_home is KvHome.HOME and not placement.overrides
     return Backends(
         alignments=(*(128 if is_real else 32 for is_real in real), 32),
         offloads=(*(is_real and op_offload for is_real in real), False),
+        n_copies=4 if is_pipeline else 1,
     )
 
 

@@ -1,7 +1,8 @@
-"""Header-faithful sparse models: every real tensor name, shape and type of four MoE models, the data as holes.
+"""Header-faithful sparse models: every real tensor name and shape of a dozen models, the data as holes.
 
 The engine loads them like the real ones (holes read as zeros). Names, shapes and configuration are those of the public
-models; the Q4_K_M types are what ``llama-quantize --dry-run`` chose; merges and token ids are synthetic.
+models; of the first four also the types: the Q4_K_M ones are what ``llama-quantize --dry-run`` chose. Merges and token
+ids are synthetic.
 
     python -m tests.tools.sparse_models qwen3-30b OUT.gguf
 """
@@ -14,7 +15,9 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from app.model.gguf_writer import GgufWriter, ValueType, byte_symbols
+from app.model.gguf_writer import GgufWriter, ValueType
+from tests.tools.sparse_architectures import ARCHITECTURES
+from tests.tools.sparse_vocabulary import add_vocabulary
 
 _DATA = Path(__file__).parent.parent / "data" / "model"
 _FILE_TYPE_Q4_K_M = 15
@@ -46,37 +49,6 @@ def _add_settings(writer: GgufWriter, architecture: str, name: str, settings: Se
         writer.add(f"{architecture}.{key}", kind, value)
 
 
-def _add_vocabulary(
-    writer: GgufWriter, pre: str, n_vocab: int, n_merges: int, bos: int, eos: int, *, add_bos: bool
-) -> None:
-    """A synthetic but valid byte-level BPE vocabulary of the real size: each merge makes a new token of two others."""
-    tokens = list(byte_symbols())
-    seen = set(tokens)
-    letters = [token for token in tokens if len(token.encode()) == 1 and token.isalpha()]
-    lefts = list(letters)
-    merges: list[str] = []
-    step = 0
-    while len(tokens) < n_vocab - 64 and len(merges) < n_merges:
-        left, right = lefts[step // len(letters)], letters[step % len(letters)]
-        step += 1
-        if (joined := left + right) not in seen:
-            seen.add(joined)
-            tokens.append(joined)
-            lefts.append(joined)
-            merges.append(f"{left} {right}")
-    kinds = [1] * len(tokens) + [3] * (n_vocab - len(tokens))
-    tokens += [f"<|special_{n}|>" for n in range(len(tokens), n_vocab)]
-    writer.add("tokenizer.ggml.model", ValueType.STRING, "gpt2")
-    writer.add("tokenizer.ggml.pre", ValueType.STRING, pre)
-    writer.add_array("tokenizer.ggml.tokens", ValueType.STRING, tokens)
-    writer.add_array("tokenizer.ggml.token_type", ValueType.I32, kinds)
-    writer.add_array("tokenizer.ggml.merges", ValueType.STRING, merges)
-    writer.add("tokenizer.ggml.bos_token_id", ValueType.U32, bos)
-    writer.add("tokenizer.ggml.eos_token_id", ValueType.U32, eos)
-    writer.add("tokenizer.ggml.padding_token_id", ValueType.U32, eos)
-    writer.add("tokenizer.ggml.add_bos_token", ValueType.BOOL, add_bos)
-
-
 def _qwen3_30b(writer: GgufWriter, type_of: TypeOf) -> None:
     blocks, width, vocab, heads, heads_kv, head, experts, ff = 48, 2048, 151936, 32, 4, 128, 128, 768
     settings: Settings = {
@@ -95,7 +67,7 @@ def _qwen3_30b(writer: GgufWriter, type_of: TypeOf) -> None:
         "expert_feed_forward_length": ff,
     }
     _add_settings(writer, "qwen3moe", "Qwen3-30B-A3B (sparse header)", settings)
-    _add_vocabulary(writer, "qwen2", vocab, 151387, 151643, 151645, add_bos=False)
+    add_vocabulary(writer, "qwen2", vocab, 151387, 151643, 151645, add_bos=False)
     t = _Tensors(writer, type_of)
     t.add("output.weight", width, vocab)
     t.add_f32("output_norm.weight", width)
@@ -132,7 +104,7 @@ def _qwen15_moe(writer: GgufWriter, type_of: TypeOf) -> None:
         "expert_shared_feed_forward_length": shared_ff,
     }
     _add_settings(writer, "qwen2moe", "Qwen1.5-MoE-A2.7B-Chat (sparse header)", settings)
-    _add_vocabulary(writer, "qwen2", vocab, 151387, 151643, 151645, add_bos=False)
+    add_vocabulary(writer, "qwen2", vocab, 151387, 151643, 151645, add_bos=False)
     t = _Tensors(writer, type_of)
     t.add("output.weight", width, vocab)
     t.add_f32("output_norm.weight", width)
@@ -185,7 +157,7 @@ def _deepseek_v2_lite(writer: GgufWriter, type_of: TypeOf) -> None:
         "attention.value_length_mla": value,
     }
     _add_settings(writer, "deepseek2", "DeepSeek-V2-Lite-Chat (sparse header)", settings)
-    _add_vocabulary(writer, "deepseek-llm", vocab, 99757, 100000, 100001, add_bos=True)
+    add_vocabulary(writer, "deepseek-llm", vocab, 99757, 100000, 100001, add_bos=True)
     t = _Tensors(writer, type_of)
     t.add("token_embd.weight", width, vocab)
     t.add_f32("output_norm.weight", width)
@@ -235,7 +207,7 @@ def _gpt_oss_20b(writer: GgufWriter, type_of: TypeOf) -> None:
         "rope.scaling.original_context_length": 4096,
     }
     _add_settings(writer, "gpt-oss", "gpt-oss-20b (sparse header)", settings)
-    _add_vocabulary(writer, "gpt-4o", vocab, 199742, 199998, 200002, add_bos=False)
+    add_vocabulary(writer, "gpt-4o", vocab, 199742, 199998, 200002, add_bos=False)
     t = _Tensors(writer, type_of)
     t.add("output.weight", width, vocab)
     t.add_f32("output_norm.weight", width)
@@ -262,20 +234,24 @@ _MODELS: dict[str, tuple[Callable[[GgufWriter, TypeOf], None], str | None]] = {
     "deepseek-v2-lite": (_deepseek_v2_lite, "deepseek-v2-lite-q4km.types.json"),
     "gpt-oss-20b": (_gpt_oss_20b, None),
 }
-NAMES = tuple(_MODELS)
+NAMES = (*_MODELS, *ARCHITECTURES)
 
 
 def make_sparse(name: str, path: str | os.PathLike[str]) -> None:
     """Write one of ``NAMES``: a header of some MB, a file of its real size that takes the header's place on disk."""
-    build, types_file = _MODELS[name]
-    if types_file is None:
-        type_of: TypeOf = lambda tensor: "MXFP4" if "_exps" in tensor else "Q8_0"  # noqa: E731
-    else:
-        type_of = json.loads((_DATA / types_file).read_text("utf-8")).__getitem__
     writer = GgufWriter()
-    build(writer, type_of)
+    file_type = _FILE_TYPE_Q4_K_M
+    if name in ARCHITECTURES:
+        ARCHITECTURES[name](writer)
+    else:
+        build, types_file = _MODELS[name]
+        if types_file is None:
+            type_of: TypeOf = lambda tensor: "MXFP4" if "_exps" in tensor else "Q8_0"  # noqa: E731
+            file_type = _FILE_TYPE_MXFP4
+        else:
+            type_of = json.loads((_DATA / types_file).read_text("utf-8")).__getitem__
+        build(writer, type_of)
     writer.add("general.quantization_version", ValueType.U32, 2)
-    file_type = _FILE_TYPE_MXFP4 if types_file is None else _FILE_TYPE_Q4_K_M
     writer.add("general.file_type", ValueType.U32, file_type)
     writer.write(path)
 

@@ -43,21 +43,32 @@ class _Arena:
         return address
 
     def give(self, address: int, n_bytes: int) -> None:
-        """Return a block; neighbours join."""
+        """Return a block: the first neighbour found takes it in, and its own neighbour with it (ggml-alloc.c:313)."""
         n_bytes = -(-n_bytes // self.alignment) * self.alignment
         starts, sizes = self.starts, self.sizes
+        end = address + n_bytes
+        for i, start in enumerate(starts):
+            if start + sizes[i] == address:
+                sizes[i] += n_bytes
+                self._join(i)
+                return
+            if end == start:
+                starts[i] = address
+                sizes[i] += n_bytes
+                if i:
+                    self._join(i - 1)
+                return
         at = 0
         while starts[at] < address:
             at += 1
-        if starts[at] == address + n_bytes:
-            starts[at] = address
-            sizes[at] += n_bytes
-        else:
-            starts.insert(at, address)
-            sizes.insert(at, n_bytes)
-        if at and starts[at - 1] + sizes[at - 1] == address:
-            sizes[at - 1] += sizes[at]
-            del starts[at], sizes[at]
+        starts.insert(at, address)
+        sizes.insert(at, n_bytes)
+
+    def _join(self, i: int) -> None:
+        """Blocks i and i + 1 become one where they touch."""
+        if i + 1 < len(self.starts) and self.starts[i] + self.sizes[i] == self.starts[i + 1]:
+            self.sizes[i] += self.sizes[i + 1]
+            del self.starts[i + 1], self.sizes[i + 1]
 
 
 class Allocator:

@@ -6,7 +6,7 @@ Mirrors ``build_qkv`` (llama-graph.cpp:1684), ``build_attn`` (:2943, :3056, :319
 from __future__ import annotations
 
 from app.planner.graph.build import Build, Caches, cache_rows, cache_view
-from app.planner.graph.ggml import Tensor, cont, like, mul_mat, new, permute, reshape, view, written
+from app.planner.graph.ggml import Tensor, cont, like, mul_mat, new, permute, reshape, view, window, written
 
 
 def rotated(x: Tensor, rot: Tensor | None) -> Tensor:
@@ -45,14 +45,17 @@ def store(b: Build, block: int, caches: Caches, k: Tensor | None, v: Tensor | No
     heads = layer.head_count_kv or 1
     k_width, v_width = layer.key_length * heads, layer.value_length * heads
     cache_k = cache_rows(k_width, n_kv, s.k_row, s, home)
-    cache_v = cache_rows(v_width, n_kv, s.v_row, s, home)
+    cache_v = cache_rows(v_width if s.flash_attention else b.v_width, n_kv, s.v_row, s, home)
     if k is not None:
         b.graph.expand(written(cache_k, reshape(k, k_width, s.n_tokens), caches.k_idxs, cache_k))
     if v is not None:
         if s.flash_attention:
             rows = reshape(v, v_width, s.n_tokens)
         else:
-            rows = reshape(v if v.is_plain else cont(v), 1, v_width * s.n_tokens)
+            rows = v if v.is_plain else cont(v)
+            if v_width < b.v_width:  # every row of a transposed cache is as long as the longest
+                rows = new("pad", (b.v_width, s.n_tokens, 1, 1), rows)
+            rows = reshape(rows, 1, b.v_width * s.n_tokens)
         b.graph.expand(written(cache_v, rows, caches.v_idxs, cache_v))
     seen_k = cache_view(cache_k, (layer.key_length, heads, n_kv, s.n_streams))
     seen_v = cache_view(cache_v, (layer.value_length, heads, n_kv, s.n_streams))
@@ -128,9 +131,9 @@ def _qkv(
         q, k, v = (b.project(x, f"{blk}attn_{part}.weight", f"{blk}attn_{part}.bias") for part in "qkv")
         return q, k, v
     qkv = b.project(x, f"{blk}attn_qkv.weight", f"{blk}attn_qkv.bias")
-    n = b.n_tokens
+    n, row = b.n_tokens, qkv.ne[0]
     return (
-        view(qkv, (length, heads, n, 1), is_plain=False),
-        view(qkv, (length, heads_kv, n, 1), is_plain=False),
-        view(qkv, (value, heads_kv, n, 1), is_plain=False),
+        window(qkv, (length, heads, n, 1), row),
+        window(qkv, (length, heads_kv, n, 1), row),
+        window(qkv, (value, heads_kv, n, 1), row),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.planner.graph.attention import attend, grouped_query
 from app.planner.graph.build import Build
 from app.planner.graph.ffn import Routing, dense, routed, shared
-from app.planner.graph.ggml import Tensor, cont, like, mul_mat, new, reshape, view
+from app.planner.graph.ggml import Tensor, cont, like, mul_mat, new, reshape, window
 from app.planner.graph.latent import latent
 from app.planner.graph.recurrent import delta_net, mamba2, short_convolution
 from app.planner.graph.traits import Traits
@@ -22,31 +22,39 @@ def block(b: Build, traits: Traits, x: Tensor, number: int, is_last: bool) -> Te
         cur, x = b.last_rows(cur), b.last_rows(x)
     if pre is not None and post is not None:
         cur = b.norm(cur, post)
-    residual = like("add", cur, x)
+    residual = _sum(b, traits, cur, x)
     cur = b.norm(residual, pre if pre is not None else post, b.weight(f"{blk}ffn_norm.bias"))
     cur = _feed_forward(b, traits, cur, number)
     if (after := b.weight(f"{blk}post_ffw_norm.weight")) is not None:
         cur = b.norm(cur, after)
-    return like("add", cur, residual)
+    return _sum(b, traits, cur, residual)
+
+
+def _sum(b: Build, traits: Traits, cur: Tensor, residual: Tensor) -> Tensor:
+    """The block's result and what came in; Granite scales the result first."""
+    if b.scales_residual:
+        cur = like("scale", cur)
+    return like("add", residual, cur) if traits.adds_to_residual else like("add", cur, residual)
 
 
 def _mixer(b: Build, x: Tensor, number: int) -> Tensor:
     """Attention of the block's kind, or its recurrent part."""
     blk = f"blk.{number}."
     if b.model.layers[number].recurrent:
-        b.graph.expand(x)
         if b.weight(f"{blk}shortconv.conv.weight") is not None:
             return short_convolution(b, x, number)
         if b.weight(f"{blk}ssm_d") is not None or b.weight(f"{blk}ssm_d.weight") is not None:
             return mamba2(b, x, number)
+        b.graph.expand(x)
         return delta_net(b, x, number)
     if b.weight(f"{blk}attn_kv_a_mqa.weight") is not None:
         return latent(b, x, number)
     q = b.weight(f"{blk}attn_q.weight")
     layer = b.model.layers[number]
     if q is not None and q.ne[1] == 2 * layer.head_count * layer.key_length:
+        b.graph.expand(x)
         return _gated_query(b, x, number)
-    return grouped_query(b, x, number, v_first=not b.slides)
+    return grouped_query(b, x, number, rope=b.has_positions(number), v_first=not b.slides)
 
 
 def _gated_query(b: Build, x: Tensor, number: int) -> Tensor:
@@ -54,8 +62,8 @@ def _gated_query(b: Build, x: Tensor, number: int) -> Tensor:
     blk, n, layer = f"blk.{number}.", b.n_tokens, b.model.layers[number]
     length, heads, heads_kv = layer.key_length, layer.head_count, layer.head_count_kv
     q, k, v = (b.project(x, f"{blk}attn_{part}.weight", f"{blk}attn_{part}.bias") for part in "qkv")
-    gate = cont(view(q, (length, heads, n, 1), is_plain=False), length * heads, n)
-    q = b.norm(view(q, (length, heads, n, 1), is_plain=False), b.weight(f"{blk}attn_q_norm.weight"))
+    gate = cont(window(q, (length, heads, n, 1), q.ne[0]), length * heads, n)
+    q = b.norm(window(q, (length, heads, n, 1), q.ne[0]), b.weight(f"{blk}attn_q_norm.weight"))
     k = b.norm(reshape(k, length, heads_kv, n), b.weight(f"{blk}attn_k_norm.weight"))
     q, k = like("rope", q, b.positions), like("rope", k, b.positions)
     cur = attend(b, number, q, k, reshape(v, layer.value_length, heads_kv, n), "")

@@ -89,12 +89,16 @@ class Build:
         self._weights: dict[str, Tensor] = {}
         self.n_embd = model.embedding_length or 0
         self.n_tokens = s.n_tokens
+        self.scales_residual = self.real("residual_scale") != 0.0
         self.slides = any(layer.sliding for layer in model.layers)
-        self.positions = leaf(shape(s.n_tokens), I32)
+        has_sections = f"{model.architecture}.rope.dimension_sections" in model.metadata
+        self.positions = leaf(shape(s.n_tokens * (4 if has_sections else 1)), I32)  # M-RoPE has four per token
         self.out_ids = leaf(shape(s.n_outputs), I32)
         self.state_ids = leaf(shape(s.n_seqs), I32)
+        self.own_state_ids = view(self.state_ids, shape(s.n_seqs))
+        self.other_state_ids = view(self.state_ids, shape(s.n_seqs - 1))
         heads = [layer for layer in model.layers if layer.head_count_kv]
-        v_width = max((max(1, x.head_count_kv * x.value_length) for x in heads), default=1)
+        v_width = self.v_width = max((max(1, x.head_count_kv * x.value_length) for x in heads), default=1)
         self.cache = Caches(s, s.n_kv, v_width, self._rotation(False), self._v_rotation(False))
         self.sliding_cache = Caches(s, s.n_kv_sliding, v_width, self._rotation(True), self._v_rotation(True))
 
@@ -102,6 +106,17 @@ class Build:
         """A whole number of the architecture's own keys."""
         value = self.model.metadata.get(f"{self.model.architecture}.{key}")
         return value if isinstance(value, int) else default
+
+    def has_positions(self, block: int) -> bool:
+        """Are q and k of this block rotated by their positions?"""
+        arch, sliding = self.model.architecture, self.model.layers[block].sliding
+        if arch.startswith("granite"):  # granite-hybrid.cpp: has_rope
+            return self.model.metadata.get(f"{arch}.rope.scaling.finetuned") is not False
+        if arch in ("exaone4", "exaone-moe", "cohere2", "cohere2moe"):
+            return sliding or not self.slides
+        if arch in ("llama4", "smollm3", "afmoe", "smallthinker"):
+            return (block + 1) % 4 != 0
+        return True
 
     def required(self, key: str) -> int:
         """A number without which a block's shapes are not known; LookupError when it is missing."""
@@ -195,6 +210,8 @@ class Build:
             self.graph.expand(written(target, get_rows(table, ids), slots, target))
         if scale_rows:
             text = like("mul", text, leaf(shape(1, n)))
+        if self.real("embedding_scale"):
+            text = like("scale", text)
         self.graph.expand(text)
         return text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.planner.graph.build import Build
-from app.planner.graph.ggml import Tensor, cont, get_rows, like, mul_mat_id, new, reshape, view
+from app.planner.graph.ggml import Tensor, cont, get_rows, like, mul_mat_id, new, reshape, view, window
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ def routed(b: Build, x: Tensor, block: int, how: Routing, logits: Tensor | None 
     rows = reshape(x, x.ne[0], 1, n)
     cur = _experts(b, rows, blk, chosen, how)
     cur = mul_mat_id(b.need(f"{blk}ffn_down_exps.weight"), cur, chosen)
+    cur = _scaled(b, cur, f"{blk}ffn_down_exps.scale", chosen)
     cur = _biased(b, cur, f"{blk}ffn_down_exps.bias", chosen)
     cur = like("mul", cur, weights)
     return _summed(b, cur, used)
@@ -103,15 +104,17 @@ def _experts(b: Build, rows: Tensor, blk: str, chosen: Tensor, how: Routing) -> 
     """Gate and up of the chosen experts and their activation."""
     fused = b.weight(f"{blk}ffn_gate_up_exps.weight")
     if fused is not None:
-        both = mul_mat_id(fused, rows, chosen)
-        half = (both.ne[0] // 2, *both.ne[1:])
-        return new("glu", half, view(both, half, is_plain=False), view(both, half, is_plain=False))
+        both = _scaled(b, mul_mat_id(fused, rows, chosen), f"{blk}ffn_up_exps.scale", chosen)
+        half, row = (both.ne[0] // 2, *both.ne[1:]), both.ne[0] * both.ne[1]
+        return new("glu", half, window(both, half, row), window(both, half, row))
     up = mul_mat_id(b.need(f"{blk}ffn_up_exps.weight"), rows, chosen)
+    up = _scaled(b, up, f"{blk}ffn_up_exps.scale", chosen)
     up = _biased(b, up, f"{blk}ffn_up_exps.bias", chosen)
     if b.weight(f"{blk}ffn_gate_exps.weight") is None:
         up = like("unary", up)
         return like("sqr", up) if how.act == "relu_sqr" else up
     gate = mul_mat_id(b.need(f"{blk}ffn_gate_exps.weight"), rows, chosen)
+    gate = _scaled(b, gate, f"{blk}ffn_gate_exps.scale", chosen)
     gate = _biased(b, gate, f"{blk}ffn_gate_exps.bias", chosen)
     return new("glu", gate.ne, gate, up)
 
@@ -119,6 +122,15 @@ def _experts(b: Build, rows: Tensor, blk: str, chosen: Tensor, how: Routing) -> 
 def _biased(b: Build, x: Tensor, name: str, chosen: Tensor) -> Tensor:
     bias = b.weight(name)
     return x if bias is None else new("add_id", x.ne, x, bias, chosen)
+
+
+def _scaled(b: Build, x: Tensor, name: str, chosen: Tensor) -> Tensor:
+    """One factor per expert (NVFP4 files, Gemma 4): repeated for every token, then the chosen ones (:1605)."""
+    factors = b.weight(name)
+    if factors is None:
+        return x
+    every = new("repeat", (1, factors.ne[0], x.ne[2], 1), view(factors, (1, factors.ne[0], 1, 1)))
+    return like("mul", x, get_rows(every, chosen))
 
 
 def _summed(b: Build, cur: Tensor, used: int) -> Tensor:

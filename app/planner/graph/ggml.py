@@ -108,6 +108,16 @@ def view(a: Tensor, ne: Shape, *, is_plain: bool = True, n_bytes: int | None = N
     return tensor
 
 
+def window(a: Tensor, ne: Shape, row: int) -> Tensor:
+    """Part of every row of ``a``, whose rows are ``row`` elements long: a copy spans them all but for the last's rest.
+
+    The last dimension of ``ne`` above 1 counts the rows.
+    """
+    rows = next((n for n in reversed(ne) if n > 1), 1)
+    inner = ne[0] * ne[1] * ne[2] * ne[3] // rows
+    return view(a, ne, is_plain=False, n_bytes=((rows - 1) * row + inner) * a.element)
+
+
 def written(target: Tensor, *srcs: Tensor, op: str = "write") -> Tensor:
     """set_rows, cpy and the like: the result is ``target``'s own memory."""
     tensor = Tensor(op, target.ne, target.element, srcs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from app.planner.graph.attention import attend, attention, store
 from app.planner.graph.build import Build
-from app.planner.graph.ggml import Tensor, concat, cont, like, mul_mat, new, permute, reshape, view
+from app.planner.graph.ggml import Tensor, concat, cont, like, mul_mat, new, permute, reshape, view, window
 
 
 def latent(b: Build, x: Tensor, block: int) -> Tensor:
@@ -19,8 +19,8 @@ def latent(b: Build, x: Tensor, block: int) -> Tensor:
     rope = b.number("rope.dimension_count")
     rank = b.number("attention.kv_lora_rank")
     row = b.project(x, f"{blk}attn_kv_a_mqa.weight")
-    squeezed = view(row, (rank, n, 1, 1), is_plain=False)
-    k_pe = like("rope", view(row, (rope, 1, n, 1), is_plain=False), b.positions)
+    squeezed = window(row, (rank, n, 1, 1), rank + rope)
+    k_pe = like("rope", window(row, (rope, 1, n, 1), rank + rope), b.positions)
     squeezed = b.norm(squeezed, b.weight(f"{blk}attn_kv_a_norm.weight"))
     if b.weight(f"{blk}attn_k_b.weight") is not None and b.model.is_mla:
         return _absorbed(b, q, squeezed, k_pe, block)
@@ -43,8 +43,8 @@ def _absorbed(b: Build, q: Tensor, squeezed: Tensor, k_pe: Tensor, block: int) -
     blk, n, s = f"blk.{block}.", b.n_tokens, b.s
     heads, rank, rope = q.ne[1], squeezed.ne[0], k_pe.ne[0]
     nope = q.ne[0] - rope
-    plain = permute(view(q, (nope, heads, n, 1), is_plain=False), (nope, n, heads, 1))
-    q_pe = like("rope", view(q, (rope, heads, n, 1), is_plain=False), b.positions)
+    plain = permute(window(q, (nope, heads, n, 1), q.ne[0] * heads), (nope, n, heads, 1))
+    q_pe = like("rope", window(q, (rope, heads, n, 1), q.ne[0] * heads), b.positions)
     wide = permute(mul_mat(b.need(f"{blk}attn_k_b.weight"), plain), (rank, heads, n, 1))
     query = concat(wide, q_pe)
     rows = reshape(squeezed, rank, 1, n)
@@ -65,8 +65,8 @@ def _unpacked(b: Build, q: Tensor, squeezed: Tensor, k_pe: Tensor, block: int) -
     value = b.model.layers[block].value_length
     both = b.project(squeezed, f"{blk}attn_kv_b.weight")
     nope = q.ne[0] - rope
-    k_nope = view(both, (nope, heads, n, 1), is_plain=False)
-    v = cont(view(both, (value, heads, n, 1), is_plain=False))
+    k_nope = window(both, (nope, heads, n, 1), both.ne[0])
+    v = cont(window(both, (value, heads, n, 1), both.ne[0]))
     query = like("rope", q, b.positions)
     repeated = new("repeat", (rope, heads, n, 1), k_pe)
     return attend(b, block, query, concat(k_nope, repeated), v, f"{blk}attn_output.weight")

@@ -37,13 +37,19 @@ def states(b: Build, block: int, size: int) -> tuple[Tensor, Tensor]:
 
 
 def _clear(b: Build, cache: Tensor) -> None:
-    """The state of a new sequence is set to zero in place; at the worst case there is none."""
-    zero = view(cache, (0, 1, 1, 1), n_bytes=0)
-    b.graph.expand(written(zero, zero, op="cpy"))
+    """The state of a new sequence is set to zero in place."""
+    zero = view(cache, (cache.ne[0], 1, 1, 1))
+    b.graph.expand(written(zero, zero, op="scale"))
 
 
 def _save(b: Build, cache: Tensor, result: Tensor) -> None:
     b.graph.expand(written(view(cache, cache.ne), result, view(cache, cache.ne), op="cpy"))
+
+
+def _last(line: Tensor, width: int, channels: int, seqs: int) -> Tensor:
+    """The rows that the next batch's convolution needs: a narrow part of every long row."""
+    n_bytes = ((channels * seqs - 1) * line.ne[0] + width) * 4
+    return view(line, (width, channels, seqs, 1), is_plain=False, n_bytes=n_bytes)
 
 
 def delta_net(b: Build, x: Tensor, block: int) -> Tensor:
@@ -83,7 +89,7 @@ def _convolved_line(b: Build, block: int, mixed: Tensor, blk: str, channels: int
     width, n = weight.ne[0], b.s.n_tokens // b.s.n_seqs
     cache, now = states(b, block, (width - 1) * channels)
     line = concat(reshape(now, width - 1, channels, b.s.n_seqs), permute(mixed, (n, channels, b.s.n_seqs, 1)))
-    _save(b, cache, view(line, (width - 1, channels, b.s.n_seqs, 1), is_plain=False))
+    _save(b, cache, _last(line, width - 1, channels, b.s.n_seqs))
     return line
 
 
@@ -133,7 +139,7 @@ def mamba2(b: Build, x: Tensor, block: int) -> Tensor:
     xbc = view(rows, (channels, n, seqs, 1), is_plain=False)
     dt = view(rows, (heads, n, seqs, 1), is_plain=False)
     line = concat(reshape(before, width - 1, channels, seqs), permute(xbc, (n, channels, seqs, 1)))
-    _save(b, conv_cache, view(line, (width - 1, channels, seqs, 1), is_plain=False))
+    _save(b, conv_cache, _last(line, width - 1, channels, seqs))
     conv = new("ssm_conv", (channels, n, seqs, 1), line, b.need(f"{blk}ssm_conv1d.weight"))
     conv = like("unary", like("add", conv, b.need(f"{blk}ssm_conv1d.bias")))
     seen = view(conv, (head, heads, n, seqs), is_plain=False)
@@ -154,11 +160,11 @@ def _scanned(b: Build, block: int, x: Tensor, dt: Tensor, parts: list[Tensor], s
     _clear(b, cache)
     elements = x.ne[0] * x.ne[1] * x.ne[2] * x.ne[3]
     blk = f"blk.{block}."
-    ids = view(b.state_ids, (seqs, 1, 1, 1))
+    rows = reshape(cache, size, seqs)
     result = new("ssm_scan", (elements + size * seqs, 1, 1, 1),
-                 reshape(cache, size, seqs), x, dt, b.need(f"{blk}ssm_a"), *parts, ids)  # fmt: skip
+                 reshape(rows, size, seqs), x, dt, b.need(f"{blk}ssm_a"), *parts, b.own_state_ids)  # fmt: skip
     b.graph.expand(result)
-    gathered = get_rows(reshape(cache, size, seqs), view(b.state_ids, (max(0, seqs - 1), 1, 1, 1)))
+    gathered = get_rows(rows, b.other_state_ids)
     extra = view(gathered, (size, 0, 1, 1), n_bytes=0)
     b.graph.expand(written(view(cache, (size, 0, 1, 1), n_bytes=0), extra, op="cpy"))
     _save(b, cache, view(result, (size, seqs, 1, 1), is_plain=False))
@@ -175,7 +181,7 @@ def short_convolution(b: Build, x: Tensor, block: int) -> Tensor:
     width = b.required("shortconv.l_cache") - 1
     cache, now = states(b, block, width * embd)
     line = concat(reshape(now, width, embd, seqs), across)
-    _save(b, cache, view(line, (width, embd, seqs, 1), is_plain=False))
+    _save(b, cache, _last(line, width, embd, seqs))
     conv = new("ssm_conv", (embd, n, seqs, 1), line, b.need(f"{blk}shortconv.conv.weight"))
     cur = mul_mat(b.need(f"{blk}shortconv.out_proj.weight"), like("mul", parts[1], conv))
     return reshape(cur, embd, n * seqs)

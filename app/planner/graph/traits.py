@@ -16,7 +16,8 @@ class Traits:
     """``crops_early``: the last block drops rows that need no logits before its FFN; else only the head does.
 
     ``shared_gate``: how the shared experts' own gate is squashed. ``scales_rows``: token rows times sqrt(n_embd).
-    ``has_mixed``: batches of text and embeddings together (llama-arch.cpp:1182).
+    ``has_mixed``: batches of text and embeddings together (llama-arch.cpp:1182). ``adds_to_residual``: the residual is
+    the first term of the sum, so the sum takes over its memory.
     """
 
     routing: Routing = field(default_factory=Routing)
@@ -24,6 +25,7 @@ class Traits:
     shared_gate: str = ""
     scales_rows: bool = False
     has_mixed: bool = True
+    adds_to_residual: bool = False
 
 
 _LATE = frozenset({
@@ -31,6 +33,7 @@ _LATE = frozenset({
     "nemotron_h", "nemotron_h_moe",
 })  # fmt: skip
 _SCALED_ROWS = frozenset({"gemma3", "gemma3n", "gemma4", "gemma-embedding"})
+_ADDS_TO_RESIDUAL = frozenset({"lfm2", "lfm2moe"})
 _NO_MIX = frozenset({"cogvlm", "deepseek4", "granite-switch"})
 _SHARED_GATE = {"qwen2moe": "silu_div", "qwen3next": "sigmoid", "qwen35moe": "sigmoid", "qwen4exp": "sigmoid"}
 _NORM_ALWAYS = frozenset({
@@ -58,4 +61,5 @@ def traits_of(architecture: str, gating: int, norms: bool, scale: float, groups:
         shared_gate=_SHARED_GATE.get(architecture, ""),
         scales_rows=architecture in _SCALED_ROWS,
         has_mixed=architecture not in _NO_MIX,
+        adds_to_residual=architecture in _ADDS_TO_RESIDUAL,
     )

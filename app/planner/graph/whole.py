@@ -9,6 +9,7 @@ from app.model.types import ModelInfo, TensorInfo
 from app.planner.graph.allocate import Allocator
 from app.planner.graph.blocks import block, plain_block
 from app.planner.graph.build import Build, GraphSettings, Homes
+from app.planner.graph.gemma import gemma4_block, per_layer_inputs
 from app.planner.graph.ggml import mul_mat
 from app.planner.graph.schedule import Scheduler
 from app.planner.graph.traits import traits_of
@@ -21,9 +22,13 @@ def make(b: Build, blocks: Sequence[int], is_plain: bool = False) -> None:
     groups, used = b.number("expert_group_count", 1), b.number("expert_group_used_count", 1)
     traits = traits_of(b.model.architecture, b.number("expert_gating_func"), norms, scale, groups, used)
     x = b.embeddings(traits.has_mixed, traits.scales_rows)
+    per_layer = None if is_plain else per_layer_inputs(b, x)
     for number in blocks:
+        if b.model.architecture == "gemma4" and not is_plain:
+            x = gemma4_block(b, x, number, per_layer)
+            continue
         x = plain_block(b, x, number) if is_plain else block(b, traits, x, number, number == blocks[-1])
-    x = b.norm(x, b.weight("output_norm.weight"), b.weight("output_norm.bias"))
+    x = b.norm(x, b.weight("output_norm.weight") or b.weight("token_embd_norm.weight"), b.weight("output_norm.bias"))
     if is_plain or not traits.crops_early:
         x = b.last_rows(x)
     head = b.output_weight()
