@@ -14,13 +14,14 @@ from app.model.types import LayerFacts, ModelInfo, TensorInfo
 from app.planner.graph.build import GraphSettings, Homes
 from app.planner.graph.repeats import representative
 from app.planner.graph.whole import Backends, buffer_sizes
-from app.planner.kv import CACHE_TYPES, KvSettings, sliding_cells
+from app.planner.kv import KvSettings, sliding_cells
 from app.planner.placement import NOT_LOADED, homes, kv_device
 from app.planner.types import RAM, DeviceKind, DeviceSet, KvHome, Placement
 
+_CUDA_NAMES = ("CUDA", "ROCm", "MUSA")
+"""Devices whose backend is built from ggml-cuda."""
 _KEPT_RESULTS = 512
 _KEPT_MODELS = 4
-_UNQUANTISED = frozenset({"f32", "f16", "bf16"})
 
 
 class _Block(NamedTuple):
@@ -85,20 +86,24 @@ def compute_bytes(
     op_offload: bool = True,
     mask_is_f32: bool = False,
     n_outputs: int | None = None,
+    fuses_experts: bool = True,
+    reserves_f16_cache: bool = True,
+    takes_embeddings: bool = True,
 ) -> dict[str, int]:
     """Device name -> compute buffer bytes; RAM is the host's buffer.
 
     ``where``: tensor -> device (``placement.locations``). ``op_offload`` holds for GPU backends only: RPC has none.
     ``mask_is_f32``: builds before ggml-org/llama.cpp#23764. ``n_outputs``: rows of logits, one per slot when None
-    (llama-server since #23861; before, and in the command-line tools, one per token of a micro-batch).
+    (llama-server since #23861; before, and in the command-line tools, one per token of a micro-batch). CUDA and ROCm:
+    ``fuses_experts`` since #25952, ``reserves_f16_cache`` since #23907. ``takes_embeddings`` since #18550.
     """
     prepared = _prepare(model)
     number = {device.name: i for i, device in enumerate(devices.gpus)}
     number[RAM] = len(number)
-    backends = _backends(model, placement, devices, op_offload)
+    backends = _backends(model, placement, devices, op_offload, (fuses_experts, reserves_f16_cache))
     unit_homes = tuple(number[home] for home in homes(placement))
     caches = tuple(number[kv_device(placement, block)] for block in range(len(prepared.blocks)))
-    settings = graph_settings(model, kv, flash_attention, mask_is_f32, n_outputs)
+    settings = graph_settings(model, kv, flash_attention, mask_is_f32, n_outputs, takes_embeddings)
     tensors = {name: number[device] for name, device in where.items()}
     kinds = _kinds(prepared, tensors, caches, any(backends.offloads))
     rest = tuple(tensors.get(name, number[RAM]) for name in prepared.rest)
@@ -113,24 +118,34 @@ def compute_bytes(
     return dict(zip(number, sizes, strict=True))
 
 
-def _backends(model: ModelInfo, placement: Placement, devices: DeviceSet, op_offload: bool) -> Backends:
+def _backends(
+    model: ModelInfo, placement: Placement, devices: DeviceSet, op_offload: bool, cuda: tuple[bool, bool]
+) -> Backends:
     """The devices as the scheduler sees them, the CPU last.
 
     Several devices with nothing in RAM work on several micro-batches at once, with every input four times
     (llama-context.cpp:432-440, GGML_SCHED_MAX_COPIES); an override or a cache in RAM turns that off.
     """
     real = tuple(d.kind in (DeviceKind.GPU, DeviceKind.IGPU) for d in devices.gpus)
+    is_cuda = tuple(d.name.startswith(_CUDA_NAMES) for d in devices.gpus)
     overlaps = len(devices.gpus) > 1 and placement.n_gpu_layers > model.block_count
     is_pipeline = overlaps and placement.kv_home is KvHome.HOME and not placement.overrides
     return Backends(
         alignments=(*(128 if is_real else 32 for is_real in real), 32),
         offloads=(*(is_real and op_offload for is_real in real), False),
+        fuses=(*(here and cuda[0] for here in is_cuda), False),
+        has_scratch=(*(here and cuda[1] for here in is_cuda), False),
         n_copies=4 if is_pipeline else 1,
     )
 
 
 def graph_settings(
-    model: ModelInfo, kv: KvSettings, flash_attention: bool, mask_is_f32: bool = False, n_outputs: int | None = None
+    model: ModelInfo,
+    kv: KvSettings,
+    flash_attention: bool,
+    mask_is_f32: bool = False,
+    n_outputs: int | None = None,
+    takes_embeddings: bool = True,
 ) -> GraphSettings:
     """The worst batch (llama-context.cpp:637-676): a full micro-batch shared by all slots, one output each."""
     n_tokens = min(kv.n_ctx, kv.n_ubatch)
@@ -143,17 +158,11 @@ def graph_settings(
         n_kv_sliding=sliding_cells(model.sliding_window, kv) if slides and model.sliding_window else 0,
         n_streams=kv.n_streams,
         flash_attention=flash_attention,
-        is_k_quantised=kv.cache_type_k not in _UNQUANTISED,
-        is_v_quantised=kv.cache_type_v not in _UNQUANTISED,
-        k_row=_row_of_1024(kv.cache_type_k),
-        v_row=_row_of_1024(kv.cache_type_v),
+        cache_type_k=kv.cache_type_k,
+        cache_type_v=kv.cache_type_v,
         casts_mask=mask_is_f32,
+        takes_embeddings=takes_embeddings,
     )
-
-
-def _row_of_1024(cache_type: str) -> int:
-    elements, size = CACHE_TYPES[cache_type]
-    return 1024 // elements * size
 
 
 def _kinds(

@@ -74,7 +74,8 @@ class _Arena:
 class Allocator:
     """Places the tensors of one scheduled graph; ``sizes`` afterwards are the buffers' bytes, one per backend."""
 
-    def __init__(self, alignments: Sequence[int]) -> None:
+    def __init__(self, alignments: Sequence[int], has_scratch: Sequence[bool]) -> None:
+        self._has_scratch = tuple(has_scratch)
         self._arenas = [_Arena(alignment) for alignment in alignments]
 
     @property
@@ -115,6 +116,8 @@ class Allocator:
         if tensor.op in IN_PLACE and self._reuse(tensor):
             return
         tensor.place = backend
+        if tensor.scratch and self._has_scratch[backend]:
+            tensor.n_bytes += tensor.scratch
         tensor.address = self._arenas[backend].take(tensor.n_bytes)
 
     def _reuse(self, tensor: Tensor) -> bool:

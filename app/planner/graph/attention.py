@@ -6,7 +6,7 @@ Mirrors ``build_qkv`` (llama-graph.cpp:1684), ``build_attn`` (:2943, :3056, :319
 from __future__ import annotations
 
 from app.planner.graph.build import Build, Caches, cache_rows, cache_view
-from app.planner.graph.ggml import Tensor, cont, like, mul_mat, new, permute, reshape, view, window, written
+from app.planner.graph.ggml import F16, Tensor, cont, like, mul_mat, new, permute, reshape, view, window, written
 
 
 def rotated(x: Tensor, rot: Tensor | None) -> Tensor:
@@ -44,8 +44,8 @@ def store(b: Build, block: int, caches: Caches, k: Tensor | None, v: Tensor | No
     home = b.homes.caches[block]
     heads = layer.head_count_kv or 1
     k_width, v_width = layer.key_length * heads, layer.value_length * heads
-    cache_k = cache_rows(k_width, n_kv, s.k_row, s, home)
-    cache_v = cache_rows(v_width if s.flash_attention else b.v_width, n_kv, s.v_row, s, home)
+    cache_k = cache_rows(k_width, n_kv, s.cache_type_k, s, home)
+    cache_v = cache_rows(v_width if s.flash_attention else b.v_width, n_kv, s.cache_type_v, s, home)
     if k is not None:
         b.graph.expand(written(cache_k, reshape(k, k_width, s.n_tokens), caches.k_idxs, cache_k))
     if v is not None:
@@ -78,6 +78,7 @@ def attention(
     if s.flash_attention:
         v = permute(v, (v.ne[0], v.ne[2], v.ne[1], streams))
         cur = new("flash_attn", (v_length, heads, per_stream, streams), q, k, v, caches.mask, *extra)
+        cur.scratch = _converted_bytes(b, k, None if v_is_k else v)
         if v_mla is not None:
             cur = permute(cur, (v_length, per_stream, heads, streams))
             cur = mul_mat(v_mla, cur)
@@ -97,6 +98,12 @@ def attention(
         cur = cont(permute(kqv, (kqv.ne[0], heads, per_stream, streams)), kqv.ne[0] * heads, per_stream * streams)
     b.graph.expand(cur)
     return cur
+
+
+def _converted_bytes(b: Build, k: Tensor, v: Tensor | None) -> int:
+    """CUDA's F16 copies of a cache of another type, behind the result (fattn-common.cuh:53, since #23907)."""
+    found = [(k, b.s.cache_type_k), (v, b.s.cache_type_v)]
+    return sum(t.ne[0] * t.ne[1] * t.ne[2] * t.ne[3] * F16 for t, kind in found if t is not None and kind != "f16")
 
 
 def grouped_query(b: Build, x: Tensor, block: int, *, rope: bool = True, v_first: bool = True) -> Tensor:

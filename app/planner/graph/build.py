@@ -27,14 +27,16 @@ from app.planner.graph.ggml import (
     view,
     written,
 )
+from app.planner.kv import CACHE_TYPES, row_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class GraphSettings:
     """What the graph's shapes depend on besides the model. ``n_tokens`` is one micro-batch.
 
-    ``k_row``/``v_row``: bytes per 1024 elements of a cache row. ``n_seqs``: slots; ``n_streams``: separate caches;
-    ``n_outputs``: logit rows. ``casts_mask``: the mask of flash attention is an F32 input (before #23764).
+    ``n_seqs``: slots; ``n_streams``: separate caches; ``n_outputs``: logit rows. ``casts_mask``: the mask of flash
+    attention is an F32 input (before ggml-org/llama.cpp#23764). ``takes_embeddings``: the graph has inputs for rows that
+    are no text (since #18550).
     """
 
     n_tokens: int
@@ -44,11 +46,10 @@ class GraphSettings:
     n_kv_sliding: int
     n_streams: int
     flash_attention: bool
-    is_k_quantised: bool
-    is_v_quantised: bool
-    k_row: int
-    v_row: int
+    cache_type_k: str
+    cache_type_v: str
     casts_mask: bool = False
+    takes_embeddings: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ class Build:
         """Size of the Hadamard matrix of quantised K rows (llama-kv-cache.cpp:321-347); 0: none."""
         lengths = {x.key_length for x in self.model.layers if x.head_count_kv and x.sliding == sliding}
         key = self.model.layers[0].key_length if self.model.layers else 0
-        if not self.s.is_k_quantised or len(lengths) != 1 or key % 64:
+        if not is_quantised(self.s.cache_type_k) or len(lengths) != 1 or key % 64:
             return 0
         length, n_rot = lengths.pop(), 64
         while length % (2 * n_rot) == 0:
@@ -150,7 +151,7 @@ class Build:
     def _v_rotation(self, sliding: bool) -> int:
         """The same for V, always 64 (llama-kv-cache.cpp:334-355)."""
         lengths = {x.value_length for x in self.model.layers if x.head_count_kv and x.sliding == sliding}
-        return 64 if self.s.is_v_quantised and len(lengths) == 1 and lengths.pop() % 64 == 0 else 0
+        return 64 if is_quantised(self.s.cache_type_v) and len(lengths) == 1 and lengths.pop() % 64 == 0 else 0
 
     def weight(self, name: str) -> Tensor | None:
         """A tensor of the file, None when it has none of that name."""
@@ -203,8 +204,9 @@ class Build:
             return given
         text = get_rows(table, leaf(shape(n), I32))
         self.graph.expand(text)
-        self.graph.expand(given)
-        if has_mixed:
+        if self.s.takes_embeddings:
+            self.graph.expand(given)
+        if has_mixed and self.s.takes_embeddings:
             ids, slots, mixed = leaf(shape(n), I32), leaf(shape(n), I64), leaf(shape(embd, n))
             target = like("dup", mixed)
             self.graph.expand(written(target, get_rows(table, ids), slots, target))
@@ -220,11 +222,15 @@ class Build:
         return get_rows(x, self.out_ids)
 
 
-def cache_rows(width: int, n_kv: int, row_per_1024: int, s: GraphSettings, home: int) -> Tensor:
+def is_quantised(cache_type: str) -> bool:
+    """Does a cache of this type hold blocks instead of numbers?"""
+    return CACHE_TYPES[cache_type][0] > 1
+
+
+def cache_rows(width: int, n_kv: int, cache_type: str, s: GraphSettings, home: int) -> Tensor:
     """One block's K or V cache as it lies on its device."""
-    tensor = stored(
-        (width, n_kv, s.n_streams, 1), width * row_per_1024 // 1024 * n_kv * s.n_streams, home, is_weight=False
-    )
+    n_bytes = row_bytes(cache_type, width) * n_kv * s.n_streams
+    tensor = stored((width, n_kv, s.n_streams, 1), n_bytes, home, is_weight=False)
     tensor.element = F16
     return tensor
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from app.planner.graph.build import Build
 from app.planner.graph.ggml import Tensor, cont, get_rows, like, mul_mat_id, new, reshape, view, window
 
+_FUSED_EXPERTS = 15
+"""MOE_WEIGHTED_REDUCTION_MAX_EXPERTS, ggml-cuda.cu:3096."""
+
 
 @dataclass(frozen=True, slots=True)
 class Routing:
@@ -142,8 +145,10 @@ def _summed(b: Build, cur: Tensor, used: int) -> Tensor:
     for part in parts:
         b.graph.expand(part)
     total = parts[0]
-    for part in parts[1:]:
+    for i, part in enumerate(parts[1:], start=2):
         total = like("add", total, part)
+        if i == used <= _FUSED_EXPERTS:
+            total.keeps = cur
         b.graph.expand(total)
     return cont(total) if used == 1 else total
 

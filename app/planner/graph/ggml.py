@@ -27,12 +27,14 @@ class Tensor:
 
     ``home``: index of the device that holds it already (weights, caches), None for what the graph computes.
     ``root``: the tensor whose memory a view uses. ``is_plain``: contiguous, so another tensor of the same shape has
-    the same layout.
+    the same layout. ``scratch``: bytes that CUDA adds behind the result; ``keeps``: a product whose factors CUDA keeps
+    until this tensor is done.
     """
 
     __slots__ = (
         "address", "backend", "copies", "element", "home", "is_allocated", "is_input", "is_output", "is_plain",
-        "is_seen", "is_weight", "n_bytes", "n_children", "n_views", "ne", "op", "place", "root", "srcs",
+        "is_seen", "is_weight", "keeps", "n_bytes", "n_children", "n_views", "ne", "op", "place", "root", "scratch",
+        "srcs",
     )  # fmt: skip
 
     def __init__(self, op: str, ne: Shape, element: int = F32, srcs: tuple[Tensor, ...] = ()) -> None:
@@ -48,6 +50,8 @@ class Tensor:
         self.backend = -1
         self.n_children = self.n_views = 0
         self.place = self.address = 0
+        self.scratch = 0
+        self.keeps: Tensor | None = None
         self.copies: dict[int, Tensor] | None = None
 
 

@@ -19,10 +19,14 @@ _OFFLOAD_MIN_BATCH = 32
 class Scheduler:
     """Cuts one graph. ``offloads``: per backend, does it take over big operations on host weights?
 
+    ``fuses``: per backend, does it add up weighted experts in one step, for which their factors must still be there?
     ``n_copies``: 4 with pipeline parallelism, else 1 (GGML_SCHED_MAX_COPIES).
     """
 
-    def __init__(self, n_backends: int, offloads: Sequence[bool], n_copies: int = 1) -> None:
+    def __init__(
+        self, n_backends: int, offloads: Sequence[bool], fuses: Sequence[bool] = (), n_copies: int = 1
+    ) -> None:
+        self._fuses = tuple(fuses) or (False,) * n_backends
         self._cpu = n_backends - 1
         self._offloads = tuple(offloads)
         self._n_copies = n_copies
@@ -124,7 +128,10 @@ class Scheduler:
             keep.root = src.root or src
             self.order.append((keep, src.backend))
             self.order.append((copy, backend))
-        self.order.extend(pending)
+        for node, home in pending:
+            self.order.append((node, home))
+            if node.keeps is not None and self._fuses[home]:
+                self.order.append((_keeper(node.keeps), home))
 
     def _input_copies(self, leafs: Sequence[Tensor]) -> list[Tensor]:
         """With pipeline parallelism every input exists ``n_copies`` times, for good (pass 6, :1510-1545, :1646)."""
@@ -139,6 +146,14 @@ class Scheduler:
                 twin.backend, twin.is_input, twin.is_output = tensor.backend, True, True
                 made.append(twin)
         return made
+
+
+def _keeper(product: Tensor) -> Tensor:
+    """A step that does nothing but need the product's factors (``add_alloc_dep``, ggml-cuda.cu:4646)."""
+    first = product.srcs[0]
+    keep = Tensor("", first.ne, first.element, tuple(product.srcs))
+    keep.root = first.root or first
+    return keep
 
 
 def duplicate(tensor: Tensor) -> Tensor:

@@ -37,10 +37,12 @@ def make(b: Build, blocks: Sequence[int], is_plain: bool = False) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Backends:
-    """The backends in the engine's order, the CPU last. ``n_copies``: 4 with pipeline parallelism."""
+    """The backends in the engine's order, the CPU last; what each does (see ``Scheduler`` and ``Tensor.scratch``)."""
 
     alignments: tuple[int, ...]
     offloads: tuple[bool, ...]
+    fuses: tuple[bool, ...]
+    has_scratch: tuple[bool, ...]
     n_copies: int = 1
 
 
@@ -59,8 +61,8 @@ def buffer_sizes(
     except LookupError:  # an architecture whose blocks are not known here
         b = Build(model, infos, s, homes)
         make(b, blocks, is_plain=True)
-    scheduler = Scheduler(len(backends.alignments), backends.offloads, backends.n_copies)
+    scheduler = Scheduler(len(backends.alignments), backends.offloads, backends.fuses, backends.n_copies)
     scheduler.run(b.graph)
-    allocator = Allocator(backends.alignments)
+    allocator = Allocator(backends.alignments, backends.has_scratch)
     allocator.run(scheduler.order, scheduler.leafs)
     return allocator.sizes
