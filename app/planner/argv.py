@@ -185,10 +185,13 @@ def _add_cpu(writer: _Writer, request: ArgvRequest) -> None:
         writer.add("threads_batch", request.n_threads_batch)
     if writer.capabilities.first(*OPTIONS["load_mode"].spellings):
         writer.add("load_mode", request.load_mode)
-    elif request.load_mode == "none":
+        return
+    if request.load_mode in ("none", "mlock"):
         writer.add("no_mmap")
     else:  # older builds map the file unless told otherwise
         writer.add("mmap", lacking=None)
+    if "mlock" in request.load_mode:
+        writer.add("mlock")
 
 
 def _add_server(writer: _Writer, request: ArgvRequest) -> None:

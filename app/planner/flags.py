@@ -49,6 +49,7 @@ OPTIONS: Mapping[str, Option] = {
     "load_mode": Option(("-lm", "--load-mode"), ("--mmap", "--no-mmap", "--mlock", "-dio", "--direct-io")),
     "no_mmap": Option(("--no-mmap",), ("--mmap", "--mlock")),
     "mmap": Option(("--mmap",), ("--no-mmap", "--mlock")),
+    "mlock": Option(("--mlock",)),
     "kv_in_ram": Option(("-nkvo", "--no-kv-offload"), ("-kvo", "--kv-offload")),
     "override_tensor": Option(("-ot", "--override-tensor")),
     "host": Option(("--host",)),

@@ -1,0 +1,310 @@
+"""The options that llama-server has had, as data: spellings, number of values, environment variable.
+
+``MAINLINE`` is made from the ``--help`` of b11434 and b11549; ``OLDER`` are options of earlier builds that those two no
+longer list; ``IK`` are ik_llama.cpp's own. One option a line: ``spellings|values|variable``; ``?`` is a value that not
+every build wants (``-fa``, and ``--fit`` of ik_llama.cpp, were bare switches once).
+"""
+
+MAINLINE = """
+-h --help --usage|0|
+--version|0|
+-cl --cache-list|0|
+--completion-bash|0|
+-t --threads|1|LLAMA_ARG_THREADS
+-tb --threads-batch|1|
+-C --cpu-mask|1|
+-Cr --cpu-range|1|
+--cpu-strict|1|
+--prio|1|
+--poll|1|
+-Cb --cpu-mask-batch|1|
+-Crb --cpu-range-batch|1|
+--cpu-strict-batch|1|
+--prio-batch|1|
+--poll-batch|1|
+-c --ctx-size|1|LLAMA_ARG_CTX_SIZE
+-n --predict --n-predict|1|LLAMA_ARG_N_PREDICT
+-b --batch-size|1|LLAMA_ARG_BATCH
+-ub --ubatch-size|1|LLAMA_ARG_UBATCH
+--keep|1|
+--swa-full|0|LLAMA_ARG_SWA_FULL
+-fa --flash-attn|?|LLAMA_ARG_FLASH_ATTN
+--perf --no-perf|0|LLAMA_ARG_PERF
+-e --escape --no-escape|0|
+--rope-scaling|1|LLAMA_ARG_ROPE_SCALING_TYPE
+--rope-scale|1|LLAMA_ARG_ROPE_SCALE
+--rope-freq-base|1|LLAMA_ARG_ROPE_FREQ_BASE
+--rope-freq-scale|1|LLAMA_ARG_ROPE_FREQ_SCALE
+--yarn-orig-ctx|1|LLAMA_ARG_YARN_ORIG_CTX
+--yarn-ext-factor|1|LLAMA_ARG_YARN_EXT_FACTOR
+--yarn-attn-factor|1|LLAMA_ARG_YARN_ATTN_FACTOR
+--yarn-beta-slow|1|LLAMA_ARG_YARN_BETA_SLOW
+--yarn-beta-fast|1|LLAMA_ARG_YARN_BETA_FAST
+-kvo --kv-offload -nkvo --no-kv-offload|0|LLAMA_ARG_KV_OFFLOAD
+--repack -nr --no-repack|0|LLAMA_ARG_REPACK
+--no-host|0|LLAMA_ARG_NO_HOST
+-ctk --cache-type-k|1|LLAMA_ARG_CACHE_TYPE_K
+-ctv --cache-type-v|1|LLAMA_ARG_CACHE_TYPE_V
+-dt --defrag-thold|1|LLAMA_ARG_DEFRAG_THOLD
+--rpc|1|LLAMA_ARG_RPC
+-lm --load-mode|1|LLAMA_ARG_LOAD_MODE
+-lzm --lazy-mode|1|LLAMA_ARG_LAZY_MODE
+--numa|1|LLAMA_ARG_NUMA
+-dev --device|1|LLAMA_ARG_DEVICE
+--list-devices|0|
+-ot --override-tensor|1|LLAMA_ARG_OVERRIDE_TENSOR
+-cmoe --cpu-moe|0|LLAMA_ARG_CPU_MOE
+-ncmoe --n-cpu-moe|1|LLAMA_ARG_N_CPU_MOE
+-ncffn --n-cpu-ffn|1|LLAMA_ARG_N_CPU_FFN
+-ngl --gpu-layers --n-gpu-layers|1|LLAMA_ARG_N_GPU_LAYERS
+-sm --split-mode|1|LLAMA_ARG_SPLIT_MODE
+-ts --tensor-split|1|LLAMA_ARG_TENSOR_SPLIT
+-mg --main-gpu|1|LLAMA_ARG_MAIN_GPU
+-fit --fit|?|LLAMA_ARG_FIT
+-fitt --fit-target|1|LLAMA_ARG_FIT_TARGET
+-fitc --fit-ctx|1|LLAMA_ARG_FIT_CTX
+--check-tensors|0|
+--override-kv|1|
+--op-offload --no-op-offload|0|
+--lora|1|
+--lora-scaled|1|
+--control-vector|1|
+--control-vector-scaled|1|
+--control-vector-layer-range|2|
+-m --model|1|LLAMA_ARG_MODEL
+-mu --model-url|1|LLAMA_ARG_MODEL_URL
+-dr --docker-repo|1|LLAMA_ARG_DOCKER_REPO
+-hf -hfr --hf-repo|1|LLAMA_ARG_HF_REPO
+-hff --hf-file|1|LLAMA_ARG_HF_FILE
+-hft --hf-token|1|HF_TOKEN
+--log-disable|0|
+--log-file|1|LLAMA_ARG_LOG_FILE
+--log-jsonl --no-log-jsonl|0|LLAMA_ARG_LOG_JSONL
+--log-colors|?|LLAMA_ARG_LOG_COLORS
+-v --verbose --log-verbose|0|
+--offline|0|LLAMA_ARG_OFFLINE
+-lv --verbosity --log-verbosity|1|LLAMA_ARG_LOG_VERBOSITY
+--log-prefix --no-log-prefix|0|LLAMA_ARG_LOG_PREFIX
+--log-timestamps --no-log-timestamps|0|LLAMA_ARG_LOG_TIMESTAMPS
+--spec-draft-type-k -ctkd --cache-type-k-draft|1|LLAMA_ARG_SPEC_DRAFT_CACHE_TYPE_K
+--spec-draft-type-v -ctvd --cache-type-v-draft|1|LLAMA_ARG_SPEC_DRAFT_CACHE_TYPE_V
+--samplers|1|
+-s --seed|1|
+--sampler-seq --sampling-seq|1|
+--ignore-eos|0|
+--temp --temperature|1|LLAMA_ARG_TEMPERATURE
+--top-k|1|LLAMA_ARG_TOP_K
+--top-p|1|LLAMA_ARG_TOP_P
+--min-p|1|LLAMA_ARG_MIN_P
+--top-nsigma --top-n-sigma|1|
+--xtc-probability|1|
+--xtc-threshold|1|
+--typical --typical-p|1|
+--repeat-last-n|1|
+--repeat-penalty|1|LLAMA_ARG_REPEAT_PENALTY
+--presence-penalty|1|LLAMA_ARG_PRESENCE_PENALTY
+--frequency-penalty|1|LLAMA_ARG_FREQUENCY_PENALTY
+--dry-multiplier|1|
+--dry-base|1|
+--dry-allowed-length|1|
+--dry-penalty-last-n|1|
+--dry-sequence-breaker|1|
+--adaptive-target|1|
+--adaptive-decay|1|
+--dynatemp-range|1|
+--dynatemp-exp|1|
+--mirostat|1|
+--mirostat-lr|1|
+--mirostat-ent|1|
+-l --logit-bias|1|
+--grammar|1|
+--grammar-file|1|
+-j --json-schema|1|
+-jf --json-schema-file|1|
+-bs --backend-sampling|0|LLAMA_ARG_BACKEND_SAMPLING
+--spec-draft-hf -hfd -hfrd --hf-repo-draft|1|LLAMA_ARG_SPEC_DRAFT_HF_REPO
+--spec-draft-threads -td --threads-draft|1|
+--spec-draft-threads-batch -tbd --threads-batch-draft|1|
+--spec-draft-cpu-mask -Cd --cpu-mask-draft|1|
+--spec-draft-cpu-range -Crd --cpu-range-draft|1|
+--spec-draft-cpu-strict --cpu-strict-draft|1|
+--spec-draft-prio --prio-draft|1|
+--spec-draft-poll --poll-draft|1|
+--spec-draft-cpu-mask-batch -Cbd --cpu-mask-batch-draft|1|
+--spec-draft-cpu-strict-batch --cpu-strict-batch-draft|1|
+--spec-draft-prio-batch --prio-batch-draft|1|
+--spec-draft-poll-batch --poll-batch-draft|1|
+--spec-draft-override-tensor -otd --override-tensor-draft|1|
+--spec-draft-cpu-moe -cmoed --cpu-moe-draft|0|LLAMA_ARG_SPEC_DRAFT_CPU_MOE
+--spec-draft-n-cpu-moe --spec-draft-ncmoe -ncmoed --n-cpu-moe-draft|1|LLAMA_ARG_SPEC_DRAFT_N_CPU_MOE
+--spec-draft-n-max|1|LLAMA_ARG_SPEC_DRAFT_N_MAX
+--spec-draft-n-min|1|LLAMA_ARG_SPEC_DRAFT_N_MIN
+--spec-synth-len|1|LLAMA_ARG_SPEC_SYNTH_LEN
+--spec-synth-rates|1|LLAMA_ARG_SPEC_SYNTH_RATES
+--spec-draft-p-split --draft-p-split|1|LLAMA_ARG_SPEC_DRAFT_P_SPLIT
+--spec-draft-p-min --draft-p-min|1|LLAMA_ARG_SPEC_DRAFT_P_MIN
+--spec-draft-backend-sampling --no-spec-draft-backend-sampling|0|LLAMA_ARG_SPEC_DRAFT_BACKEND_SAMPLING
+--spec-draft-sampling|1|LLAMA_ARG_SPEC_DRAFT_SAMPLING
+--spec-draft-device -devd --device-draft|1|
+--spec-draft-ngl -ngld --gpu-layers-draft --n-gpu-layers-draft|1|LLAMA_ARG_N_GPU_LAYERS_DRAFT
+--spec-draft-model -md --model-draft|1|LLAMA_ARG_SPEC_DRAFT_MODEL
+--spec-type|1|LLAMA_ARG_SPEC_TYPE
+--spec-ngram-mod-n-min|1|
+--spec-ngram-mod-n-max|1|
+--spec-ngram-mod-n-match|1|
+--spec-ngram-simple-size-n|1|
+--spec-ngram-simple-size-m|1|
+--spec-ngram-simple-min-hits|1|
+--spec-ngram-map-k-size-n|1|
+--spec-ngram-map-k-size-m|1|
+--spec-ngram-map-k-min-hits|1|
+--spec-ngram-map-k4v-size-n|1|
+--spec-ngram-map-k4v-size-m|1|
+--spec-ngram-map-k4v-min-hits|1|
+--draft --draft-n --draft-max|1|LLAMA_ARG_DRAFT_MAX
+--draft-min --draft-n-min|1|LLAMA_ARG_DRAFT_MIN
+--spec-ngram-size-n|1|
+--spec-ngram-size-m|1|
+--spec-ngram-min-hits|1|
+-lcs --lookup-cache-static|1|
+-lcd --lookup-cache-dynamic|1|
+--kv-unified-per-slot|1|LLAMA_ARG_KV_UNIFIED_PER_SLOT
+-ctxcp --ctx-checkpoints --swa-checkpoints|1|LLAMA_ARG_CTX_CHECKPOINTS
+-cms --checkpoint-min-step|1|LLAMA_ARG_CHECKPOINT_MIN_SPACING_NT
+-cram --cache-ram|1|LLAMA_ARG_CACHE_RAM
+-kvu --kv-unified -no-kvu --no-kv-unified|0|LLAMA_ARG_KV_UNIFIED
+--cache-idle-slots --no-cache-idle-slots|0|LLAMA_ARG_CACHE_IDLE_SLOTS
+--context-shift --no-context-shift|0|LLAMA_ARG_CONTEXT_SHIFT
+-r --reverse-prompt|1|
+-sp --special|0|
+--warmup --no-warmup|0|
+--spm-infill|0|
+--pooling|1|LLAMA_ARG_POOLING
+-np --parallel|1|LLAMA_ARG_N_PARALLEL
+-cb --cont-batching -nocb --no-cont-batching|0|LLAMA_ARG_CONT_BATCHING
+-mm --mmproj|1|LLAMA_ARG_MMPROJ
+-mmu --mmproj-url|1|LLAMA_ARG_MMPROJ_URL
+--mmproj-auto --no-mmproj --no-mmproj-auto|0|LLAMA_ARG_MMPROJ_AUTO
+--mmproj-offload --no-mmproj-offload|0|LLAMA_ARG_MMPROJ_OFFLOAD
+-mmdev --mmproj-device|1|MTMD_BACKEND_DEVICE
+--image-min-tokens|1|LLAMA_ARG_IMAGE_MIN_TOKENS
+--image-max-tokens|1|LLAMA_ARG_IMAGE_MAX_TOKENS
+--mtmd-batch-max-tokens|1|LLAMA_ARG_MTMD_BATCH_MAX_TOKENS
+--video-fps|1|LLAMA_ARG_VIDEO_FPS
+--video-timestamp-interval|1|LLAMA_ARG_VIDEO_TIMESTAMP_INTERVAL
+--video-ffmpeg-dir|1|LLAMA_ARG_VIDEO_FFMPEG_DIR
+-a --alias|1|LLAMA_ARG_ALIAS
+--tags|1|LLAMA_ARG_TAGS
+--embd-normalize|1|
+--host|1|LLAMA_ARG_HOST
+--port|1|LLAMA_ARG_PORT
+--reuse-port|0|LLAMA_ARG_REUSE_PORT
+--path|1|LLAMA_ARG_STATIC_PATH
+--cors-origins|1|LLAMA_ARG_CORS_ORIGINS
+--cors-methods|1|LLAMA_ARG_CORS_METHODS
+--cors-headers|1|LLAMA_ARG_CORS_HEADERS
+--cors-credentials --no-cors-credentials|0|LLAMA_ARG_CORS_CREDENTIALS
+--api-prefix|1|LLAMA_ARG_API_PREFIX
+--ui-config --webui-config|1|LLAMA_ARG_UI_CONFIG
+--ui-config-file --webui-config-file|1|LLAMA_ARG_UI_CONFIG_FILE
+--ui-mcp-proxy --webui-mcp-proxy --no-ui-mcp-proxy --no-webui-mcp-proxy|0|LLAMA_ARG_UI_MCP_PROXY
+--tools|1|LLAMA_ARG_TOOLS
+--tools-runtime|1|LLAMA_ARG_TOOLS_RUNTIME
+--mcp-servers-config|1|LLAMA_ARG_MCP_SERVERS_CONFIG
+--mcp-servers-json|1|LLAMA_ARG_MCP_SERVERS_JSON
+-ag --agent -no-ag --no-agent|0|LLAMA_ARG_AGENT
+--ui --webui --no-ui --no-webui|0|LLAMA_ARG_UI
+--embedding --embeddings|0|LLAMA_ARG_EMBEDDINGS
+--rerank --reranking|0|LLAMA_ARG_RERANKING
+--api-key|1|LLAMA_API_KEY
+--api-key-file|1|LLAMA_ARG_API_KEY_FILE
+--ssl-key-file|1|LLAMA_ARG_SSL_KEY_FILE
+--ssl-cert-file|1|LLAMA_ARG_SSL_CERT_FILE
+--chat-template-kwargs|1|LLAMA_ARG_CHAT_TEMPLATE_KWARGS
+-to --timeout|1|LLAMA_ARG_TIMEOUT
+--sse-ping-interval|1|LLAMA_ARG_SSE_PING_INTERVAL
+--threads-http|1|LLAMA_ARG_THREADS_HTTP
+--cache-prompt --no-cache-prompt|0|LLAMA_ARG_CACHE_PROMPT
+--cache-reuse|1|LLAMA_ARG_CACHE_REUSE
+--metrics|0|LLAMA_ARG_ENDPOINT_METRICS
+--props|0|LLAMA_ARG_ENDPOINT_PROPS
+--slots --no-slots|0|LLAMA_ARG_ENDPOINT_SLOTS
+--slot-save-path|1|
+--media-path|1|
+--models-dir|1|LLAMA_ARG_MODELS_DIR
+--models-preset|1|LLAMA_ARG_MODELS_PRESET
+--models-max|1|LLAMA_ARG_MODELS_MAX
+--models-autoload --no-models-autoload|0|LLAMA_ARG_MODELS_AUTOLOAD
+--jinja --no-jinja|0|LLAMA_ARG_JINJA
+--reasoning-format|1|LLAMA_ARG_THINK
+-rea --reasoning|?|LLAMA_ARG_REASONING
+--reasoning-effort|1|LLAMA_ARG_REASONING_EFFORT
+--reasoning-budget|1|LLAMA_ARG_THINK_BUDGET
+--reasoning-budget-message|1|LLAMA_ARG_THINK_BUDGET_MESSAGE
+--reasoning-preserve --no-reasoning-preserve|0|LLAMA_ARG_REASONING_PRESERVE
+--chat-template|1|LLAMA_ARG_CHAT_TEMPLATE
+--chat-template-file|1|LLAMA_ARG_CHAT_TEMPLATE_FILE
+--skip-chat-parsing --no-skip-chat-parsing|0|LLAMA_ARG_SKIP_CHAT_PARSING
+--prefill-assistant --no-prefill-assistant|0|LLAMA_ARG_PREFILL_ASSISTANT
+-sps --slot-prompt-similarity|1|
+--lora-init-without-apply|0|
+--sleep-idle-seconds|1|
+--log-prompts-dir|1|
+--embd-gemma-default|0|
+--fim-qwen-1.5b-default|0|
+--fim-qwen-3b-default|0|
+--fim-qwen-7b-default|0|
+--fim-qwen-7b-spec|0|
+--fim-qwen-14b-spec|0|
+--fim-qwen-30b-default|0|
+--gpt-oss-20b-default|0|
+--gpt-oss-120b-default|0|
+--vision-gemma-4b-default|0|
+--vision-gemma-12b-default|0|
+--spec-default|0|
+--moe-cache-mib|1|LLAMA_ARG_MOE_CACHE_MIB
+"""
+
+OLDER = """
+--mmap|0|LLAMA_ARG_MMAP
+--no-mmap|0|LLAMA_ARG_NO_MMAP
+--mlock|0|LLAMA_ARG_MLOCK
+-dio --direct-io|0|LLAMA_ARG_DIO
+-ndio --no-direct-io|0|
+-gan --grp-attn-n|1|LLAMA_ARG_GRP_ATTN_N
+-gaw --grp-attn-w|1|LLAMA_ARG_GRP_ATTN_W
+-mv --model-vocoder|1|
+--tts-use-guide-tokens|0|
+-hfrv --hf-repo-v|1|
+-hffv --hf-file-v|1|
+--ctx-size-draft -cd|1|LLAMA_ARG_CTX_SIZE_DRAFT
+"""
+
+IK = """
+-mla --mla-use|1|
+-amb --attention-max-batch|1|
+-fmoe --fused-moe|?|
+-no-fmoe --no-fused-moe|0|
+-ger --grouped-expert-routing|0|
+-no-ger --no-grouped-expert-routing|0|
+-ser --smart-expert-reduction|1|
+-no-fa --no-flash-attn|0|
+-rtr --run-time-repack|0|
+-mqkv --merge-qkv|0|
+-muge --merge-up-gate-experts|0|
+-khad --k-cache-hadamard|0|
+-vhad --v-cache-hadamard|0|
+-gr --graph-reuse|0|
+-no-gr --no-graph-reuse|0|
+-smgs --split-mode-graph-scheduling|0|
+-sas --scheduler-async|0|
+-ooae --only-active-experts|0|
+-no-ooae --no-offload-only-active-experts|0|
+-cuda --cuda-params|1|
+-thp --transparent-huge-pages|0|
+-vq --validate-quants|0|
+-wgt --worst-graph-tokens|1|
+-mea --max-extra-alloc|1|
+-fitm --fit-margin|1|
+-op --offload-policy|1|
+"""
