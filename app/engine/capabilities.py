@@ -24,6 +24,7 @@ FALLBACK = Capabilities(FLAGS, None)
 """The flags of b11434, to write a command for when there is no engine to ask."""
 
 _TIMEOUT_S = 30.0
+_SAYS_ENOUGH = ("engine_dll_missing", "engine_dll_wrong", "engine_cpu_unsupported", "engine_broken")
 _FLAG = re.compile(r"-{1,2}[A-Za-z0-9][\w.\-]*")
 _VERSION = re.compile(r"^version:\s*(.+)$", re.MULTILINE)
 
@@ -58,7 +59,7 @@ def read_capabilities(binary: EngineBinary, cache_dir: Path) -> Capabilities:
     except OSError as error:
         raise fail("engine_not_found", path=binary.path) from error
     stamp = f"{status.st_size}-{status.st_mtime_ns}"
-    name = hashlib.sha256(str(Path(binary.path).absolute()).encode()).hexdigest()[:16]
+    name = hashlib.sha256(os.fsencode(Path(binary.path).absolute())).hexdigest()[:16]
     cache_file = cache_dir / "capabilities" / f"{name}.json"
     known = _load(cache_file, stamp)
     if known is not None:
@@ -85,7 +86,7 @@ def _run(binary: EngineBinary, home: Path, option: str) -> ToolOutput:
     if output.code == 0:
         return output
     reason = None if output.code is None else explain_exit(output.code, output.lines)
-    if reason is not None and reason.code in ("engine_dll_missing", "engine_dll_wrong", "engine_cpu_unsupported"):
+    if reason is not None and reason.code in _SAYS_ENOUGH:
         raise ProblemError(reason)
     why = "no answer" if output.code is None else None
     raise fail("engine_broken", evidence=output.lines[-8:], path=binary.path, why=why)

@@ -18,6 +18,7 @@ from app.hardware.devices import EngineDevice
 _LINE = re.compile(r"^  (\S+): (.*) \((\d{1,12}) MiB, (\d{1,12}) MiB free\)$")
 _RPC_NAME = re.compile(r"RPC\d+")
 _TIMEOUT_S = 60.0  # the first CUDA start on a machine compiles nothing but may wake a sleeping GPU
+_RPC_TIMEOUT_S = 20.0
 _CONNECT_TIMEOUT_S = 3.0
 
 
@@ -50,18 +51,22 @@ def list_devices(
     """What the engine can use now, with the memory that is free now. Raises ProblemError.
 
     ``rpc_unreachable``: nobody listens at one of ``rpc_servers`` (the engine itself would abort, ggml-rpc.cpp:547).
-    ``engine_broken`` and its kin: the engine did not answer.
+    ``rpc_not_answering``: somebody does, but is no RPC server that this engine understands (it waits for ever, or
+    aborts). ``engine_broken`` and its kin: the engine did not answer.
     """
     check_rpc_servers(rpc_servers)
     home = (paths or app_paths()).engine_home
     rpc = ["--rpc", ",".join(rpc_servers)] if rpc_servers else []
+    timeout_s = _RPC_TIMEOUT_S if rpc else _TIMEOUT_S
     try:
-        output = run_tool([binary.path, *rpc, "--list-devices"], engine_environment(home), _TIMEOUT_S)
+        output = run_tool([binary.path, *rpc, "--list-devices"], engine_environment(home), timeout_s)
     except OSError as error:
         raise fail("engine_broken", path=binary.path, why=error.strerror or str(error)) from error
+    problem = explain_exit(output.code, output.lines)
+    if rpc and (output.code is None or (problem is not None and problem.code == "rpc_lost")):
+        raise fail("rpc_not_answering", problem.evidence if problem else (), endpoint=", ".join(rpc_servers))
     if output.code is None:
         raise fail("engine_broken", path=binary.path, why="no answer")
-    problem = explain_exit(output.code, output.lines)
     if problem is not None:
         raise ProblemError(problem)
     return parse_devices(output.stdout)

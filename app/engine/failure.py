@@ -91,6 +91,7 @@ _RULES: tuple[_Rule, ...] = (
     _rule("compute_oom", r"failed to allocate compute (?:pp|tg)? ?buffers", _allocation),
     _rule("host_oom", r"ggml_aligned_malloc: insufficient memory", _allocation),
     _rule("host_oom", r"std::bad_alloc", _allocation),
+    _rule("rpc_lost", r"Remote RPC server crashed or returned malformed response"),
     _rule("v_cache_needs_fa", r"quantized V cache (?:requires flash_attn|was requested, but this requires Flash)"),
     _rule("moe_cache_too_small", r"MoE cache is too small to hold the experts of one token"),
     _rule("engine_dll_missing", r"error while loading shared libraries: (?P<library>[^:\s]+): cannot open"),

@@ -24,6 +24,7 @@ else:
     from app.engine._child_linux import LinuxChild as SystemChild
 
 _MOST_OUTPUT_BYTES = 8 * 1024 * 1024
+_LAST_OUTPUT_S = 2.0
 _CHUNK = 65536
 
 
@@ -35,6 +36,7 @@ class _Launcher:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._children: weakref.WeakSet[SystemChild] = weakref.WeakSet()
+        self._tools: weakref.WeakSet[Child] = weakref.WeakSet()
 
     def launch(self, spec: ChildSpec) -> Child:
         """Start a child on the long-lived thread; raises OSError when the system refuses."""
@@ -42,6 +44,20 @@ class _Launcher:
         started: Future[Child] = Future()
         self._wanted.put((spec, started))
         return started.result()
+
+    def launch_tool(self, spec: ChildSpec) -> Child:
+        """``launch``, and remember it for ``end_tools``."""
+        child = self.launch(spec)
+        with self._lock:
+            self._tools.add(child)
+        return child
+
+    def end_tools(self) -> None:
+        """End all of those at once."""
+        with self._lock:
+            tools = list(self._tools)
+        for child in tools:
+            child.kill_tree()
 
     def _ensure_thread(self) -> None:
         with self._lock:
@@ -74,6 +90,16 @@ def launch(spec: ChildSpec) -> Child:
     return _launcher.launch(spec)
 
 
+def launch_tool(spec: ChildSpec) -> Child:
+    """``launch`` for a program that is asked something and whose answer nobody needs once the window has closed."""
+    return _launcher.launch_tool(spec)
+
+
+def end_tools() -> None:
+    """End every such program at once: whoever waits for one gets what it has said so far."""
+    _launcher.end_tools()
+
+
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
     """What a short-lived program printed. ``code`` is None when it was ended because its time was over."""
@@ -90,7 +116,7 @@ class ToolOutput:
 
 def run_tool(argv: Sequence[str], env: dict[str, str], timeout_s: float) -> ToolOutput:
     """Run a program to its end, at most ``timeout_s`` seconds, and give its output (the first 8 MiB of each stream)."""
-    child = launch(ChildSpec(tuple(argv), env, merge_output=False))
+    child = launch_tool(ChildSpec(tuple(argv), env, merge_output=False))
     assert child.stderr is not None
     outputs = _Collector(child.stdout), _Collector(child.stderr)
     waiter = threading.Thread(target=child.wait_exit, name="tool-exit", daemon=True)
@@ -121,6 +147,9 @@ class _Collector:
                     self._data += chunk
 
     def text(self) -> str:
-        """Everything read, as UTF-8 with replacement characters."""
-        self._thread.join()
+        """Everything read, as UTF-8 with replacement characters.
+
+        The program has ended; something that it left behind in a session of its own may hold the pipe open for ever.
+        """
+        self._thread.join(_LAST_OUTPUT_S)
         return self._data.decode("utf-8", "replace")

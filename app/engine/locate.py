@@ -39,7 +39,7 @@ def find_engine(explicit: str | None, paths: AppPaths) -> EngineBinary | None:
     """
     named = explicit or os.environ.get("LANEWISE_ENGINE")
     if named:
-        return engine_at(Path(named).expanduser())
+        return engine_at(Path(os.path.expanduser(named)))  # Path.expanduser raises for a user that does not exist
     for folder in (*installed_engines(paths), *_on_path(), *usual_folders()):
         server = _server_in(folder)
         if server is not None:
@@ -49,7 +49,7 @@ def find_engine(explicit: str | None, paths: AppPaths) -> EngineBinary | None:
 
 def engine_at(place: Path) -> EngineBinary:
     """The engine in exactly this place: the program itself or a folder that holds it. Raises ``engine_not_found``."""
-    server = place if place.is_file() else _server_in(place)
+    server = place if _is_file(place) else _server_in(place)
     if server is None:
         raise fail("engine_not_found", path=str(place))
     return _with_helpers(server.absolute())
@@ -68,16 +68,21 @@ def installed_engines(paths: AppPaths) -> tuple[Path, ...]:
 def _server_in(folder: Path) -> Path | None:
     for below in _BELOW:
         candidate = folder / below / SERVER_NAME
-        if candidate.is_file():
+        if _is_file(candidate):
             return candidate
     return None
+
+
+def _is_file(path: Path) -> bool:
+    """``Path.is_file`` raises for a folder that may not be read and for a name that is too long."""
+    return os.path.isfile(path)
 
 
 def _with_helpers(server: Path) -> EngineBinary:
     def beside(*names: str) -> str | None:
         for folder in (server.parent, server.resolve().parent):
             for name in names:
-                if (folder / name).is_file():
+                if _is_file(folder / name):
                     return str(folder / name)
         return None
 

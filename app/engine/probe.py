@@ -21,12 +21,13 @@ from app.common.units import MIB
 from app.engine.child import Child, ChildSpec, iter_lines
 from app.engine.environment import engine_environment
 from app.engine.failure import explain_exit
-from app.engine.launcher import launch
+from app.engine.launcher import launch_tool
 from app.engine.locate import EngineBinary
 from app.engine.logparse import RAM, device_of_buffer
 
 _DEFAULT_TIMEOUT_S = 60.0
 _KEPT_LINES = 500
+_LAST_LINES_S = 2.0
 _REPLACED = ("-fit", "--fit", "--port", "--host", "--log-file", "-lv", "--verbosity", "--log-verbosity")
 _DROPPED = ("--log-jsonl", "--no-log-jsonl", "-v", "--verbose", "--log-verbose", "--log-disable", "--warmup")
 _OURS = ("-fit", "on", "--log-jsonl", "--no-warmup", "--host", "127.0.0.1", "--port", "0")
@@ -67,7 +68,7 @@ def dry_run(
     """
     command = (binary.path, *dry_run_argv(argv), *(() if on_line is None else _TELL_TENSORS))
     try:
-        child = launch(ChildSpec(command, engine_environment(paths.engine_home), merge_output=False))
+        child = launch_tool(ChildSpec(command, engine_environment(paths.engine_home), merge_output=False))
     except OSError as error:
         raise fail("engine_broken", path=binary.path, why=error.strerror or str(error)) from error
     lines: list[str] = []
@@ -180,8 +181,8 @@ class _Output:
     def __exit__(self, *_: object) -> None:
         if not self.is_over:
             self._child.kill_tree()
-        for reader in self._readers:
-            reader.join()
+        for reader in self._readers:  # what the program left behind in a session of its own may hold the pipe open
+            reader.join(_LAST_LINES_S)
         self.code = self._child.reap()
 
     def until(self, deadline: float) -> Iterator[str]:

@@ -88,6 +88,16 @@ _STARTING: Entries = {
         "Nobody answers at the RPC server {endpoint}. Start ggml-rpc-server there, or switch that device off.",
         "RPC 服务器 {endpoint} 没有响应。请在该处启动 ggml-rpc-server，或停用该设备。",
     ),
+    "problem.rpc_not_answering": (
+        "What runs at {endpoint} does not answer as an RPC server of this engine. Start ggml-rpc-server of the same "
+        "build there, or switch that device off.",
+        "{endpoint} 上的程序没有按该引擎的 RPC 协议应答。请在该处启动同一版本的 ggml-rpc-server，或停用该设备。",
+    ),
+    "problem.rpc_lost": (
+        "The connection to an RPC server broke: it ended, or is another program or build. Start ggml-rpc-server of the "
+        "same build there, then launch again.",
+        "与 RPC 服务器的连接中断：它已退出，或者是其他程序、其他版本。请在该处启动同一版本的 ggml-rpc-server，然后重新启动。",
+    ),
     "problem.rpc_server_missing": (
         "This engine has no ggml-rpc-server beside it. Choose an engine built with GGML_RPC=ON.",
         "该引擎旁边没有 ggml-rpc-server。请选择使用 GGML_RPC=ON 编译的引擎。",

@@ -1,12 +1,15 @@
 """A binary is asked for its options once, and its troubles are told in its own words."""
 
 import os
+import signal
 import stat
 import sys
+import threading
 
 import pytest
 
 from app.common.problem import ProblemError
+from app.engine import launcher
 from app.engine.capabilities import read_capabilities
 from app.engine.locate import EngineBinary
 
@@ -94,3 +97,44 @@ def test_that_the_users_own_settings_do_not_reach_the_engine(fake_engine, tmp_pa
     assert "LLAMA_ARG_" not in variables
     assert "secret" not in variables
     assert f"XDG_CONFIG_HOME={tmp_path}/cache/engine-home" in variables
+
+
+def test_that_what_a_program_leaves_behind_does_not_keep_us_waiting(fake_engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(launcher, "_LAST_OUTPUT_S", 0.2)
+    os.mkfifo(tmp_path / "go")
+    left_behind = f"echo \\$\\$ > {tmp_path}/left; echo > {tmp_path}/go; exec sleep 100"
+    body = f'echo "-m, --model F"; setsid sh -c "{left_behind}" & read line < {tmp_path}/go'
+    try:
+        assert read_capabilities(fake_engine(body), tmp_path / "cache").flags == {"-m", "--model"}
+    finally:
+        os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)
+
+
+def test_that_a_program_that_may_not_be_run_says_so(fake_engine, tmp_path):
+    engine = fake_engine("echo never")
+    os.chmod(engine.path, 0o644)
+    with pytest.raises(ProblemError) as caught:
+        read_capabilities(engine, tmp_path / "cache")
+    assert (caught.value.problem.code, caught.value.problem.params["why"]) == ("engine_broken", "Permission denied")
+
+
+def test_that_a_name_that_is_no_unicode_is_fine(fake_engine, tmp_path):
+    engine = fake_engine('echo "-m, --model F"')
+    strange = os.fsdecode(os.fsencode(tmp_path) + b"/llama-\xff")
+    os.rename(engine.path, strange)
+    assert read_capabilities(EngineBinary(strange), tmp_path / "cache").flags == {"-m", "--model"}
+
+
+def test_that_a_question_can_be_cut_short(fake_engine, tmp_path):
+    os.mkfifo(tmp_path / "started")
+    engine = fake_engine(f"echo > {tmp_path}/started; exec sleep 100")
+
+    def end_it():
+        (tmp_path / "started").read_text()  # waits for the program
+        launcher.end_tools()
+
+    ender = threading.Thread(target=end_it)
+    ender.start()
+    with pytest.raises(ProblemError, match="engine_broken"):
+        read_capabilities(engine, tmp_path / "cache")
+    ender.join()

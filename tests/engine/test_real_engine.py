@@ -13,6 +13,7 @@ import pytest
 
 from app.common.problem import ProblemError
 from app.common.units import MIB
+from app.engine import devices as devices_module
 from app.engine import process
 from app.engine.apikey import new_api_key
 from app.engine.capabilities import read_capabilities
@@ -247,6 +248,29 @@ def test_that_devices_of_two_rpc_servers_carry_their_own_buffer_names(engine, rp
 def test_that_a_silent_rpc_server_is_told_instead_of_an_abort(engine, app_folders):
     with pytest.raises(ProblemError, match="rpc_unreachable"):
         list_devices(engine, (f"127.0.0.1:{free_port()}",), app_folders)
+
+
+@pytest.mark.parametrize("hangs_up", [True, False])
+def test_that_a_program_that_is_no_rpc_server_is_told(engine, app_folders, monkeypatch, hangs_up):
+    monkeypatch.setattr(devices_module, "_RPC_TIMEOUT_S", 1.0)
+    callers = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer():
+            for _ in range(2):  # our own look, then the engine
+                callers.append(listener.accept()[0])
+                if hangs_up:
+                    callers[-1].close()
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        endpoint = f"127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(ProblemError) as caught:
+            list_devices(engine, (endpoint,), app_folders)
+        thread.join()
+    for caller in callers:
+        caller.close()
+    assert (caught.value.problem.code, caught.value.problem.params["endpoint"]) == ("rpc_not_answering", endpoint)
 
 
 def test_that_experts_in_ram_and_the_rest_on_the_device_are_where_the_log_says(engine, launch, arguments, rpc_server):

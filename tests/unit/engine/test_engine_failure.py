@@ -119,3 +119,11 @@ def test_that_errors_in_json_lines_are_understood():
 def test_that_any_end_has_a_sentence(code, lines):
     problem = explain_exit(code, lines)
     assert problem is None or f"problem.{problem.code}" in ENTRIES
+
+
+def test_that_a_lost_rpc_server_is_no_internal_check_of_the_engine():
+    lines = [
+        "0.00.004.757 E send failed (bytes_sent=0, size_to_send=8)",
+        "/src/ggml/src/ggml-rpc/ggml-rpc.cpp:354: Remote RPC server crashed or returned malformed response",
+    ]
+    assert explain_exit(-6, lines).code == "rpc_lost"

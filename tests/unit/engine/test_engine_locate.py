@@ -94,3 +94,9 @@ def test_that_an_unfinished_build_is_no_engine(paths):
 
 def test_that_the_usual_folders_need_not_exist():
     assert locate.usual_folders()
+
+
+@pytest.mark.parametrize("named", ["/" + "x" * 300, "~nobody-of-that-name/llama", "nul\0", "llama-server\n"])
+def test_that_a_place_that_cannot_exist_is_not_found(paths, named):
+    with pytest.raises(ProblemError, match="engine_not_found"):
+        find_engine(named, paths)
