@@ -101,8 +101,10 @@ class OptionGroup:
 
 def parse(parser: VerbParser, arguments: Sequence[str]) -> argparse.Namespace:
     """The options of a verb. Raises ProblemError (``cli_*``)."""
+    joined = _joined(arguments)
+    _refuse_bare_dashes(parser, joined)
     try:
-        options, rest = parser.parse_known_args(_joined(arguments))
+        options, rest = parser.parse_known_args(joined)
     except argparse.ArgumentError as error:
         raise _explained(parser, error) from error
     unknown = next((text for text in rest if text.startswith("-") and text not in ("-", "--")), None)
@@ -177,6 +179,16 @@ def _joined(arguments: Sequence[str]) -> list[str]:
         value = next(rest, None) if argument in _TAKES_DASHES else None
         joined.append(argument if value is None else f"{argument}={value}")
     return joined
+
+
+def _refuse_bare_dashes(parser: VerbParser, joined: Sequence[str]) -> None:
+    """``--ctx=--``: argparse before Python 3.13 takes the dashes away and makes the value an empty list."""
+    for argument in joined:
+        option, _, value = argument.partition("=")
+        if argument == "--":
+            return
+        if value == "--" and (metavar := parser.flags.get(option)) is not None:
+            raise fail("cli_value_missing", option=option, example=f"{option} {metavar}")
 
 
 def _explained(parser: VerbParser, error: argparse.ArgumentError) -> ProblemError:

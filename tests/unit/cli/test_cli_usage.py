@@ -52,6 +52,8 @@ def test_that_a_model_that_is_not_there_is_no_mistyped_verb(run):
         (("plan", "m.gguf", "--json=yes"), "--json takes no value"),
         (("plan", "m.gguf", "--lang", "klingon"), "en, zh_CN"),
         (("plan", "m.gguf", "--extra"), "--extra needs a value"),
+        (("plan", "m.gguf", "--extra", "--"), "--extra needs a value"),
+        (("plan", "m.gguf", "--ctx=--"), "--ctx needs a value"),
         (("machine", "--ctx", "5"), "lanewise machine has no option --ctx"),
         (("export", "m.gguf"), "--to"),
         (("export", "m.gguf", "--to", "plan.txt"), ".bat, .ps1, .sh"),
