@@ -7,6 +7,7 @@ whose Lanewise is still running is nobody's leftover.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,9 +49,10 @@ def remember_server(paths: AppPaths, pid: int, program: str) -> Path | None:
 
 
 def forget_server(file: Path | None) -> None:
-    """Remove the file of a server that has ended."""
+    """Remove the file of a server that has ended; one that stays names a process that is not there any more."""
     if file is not None:
-        file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)
 
 
 def leftover_servers(paths: AppPaths) -> tuple[RunningServer, ...]:

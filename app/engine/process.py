@@ -6,6 +6,7 @@ While it waits for ``/health`` it also watches for the process's end and for Sto
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -179,8 +180,7 @@ class ServerProcess:
             if child is not None:
                 self._live(child)
         finally:
-            if self._log is not None:
-                self._log.close()
+            self._close_log()
             if not self.state.is_over:
                 self.state = ServerState.FAILED
             self._over.set()
@@ -291,10 +291,10 @@ class ServerProcess:
             self._emit(LoadProgress(touched))
 
     def _take_lines(self) -> None:
-        for line in self._mail.take_lines():
+        lines = self._mail.take_lines()
+        self._write_log(lines)
+        for line in lines:
             self._kept.append(line)
-            if self._log is not None:
-                self._log.write(line + "\n")
             fact = self.reader.feed(line)
             self._emit(LogLine(line))
             if isinstance(fact, Listening):
@@ -302,8 +302,6 @@ class ServerProcess:
             if isinstance(fact, GraphSplits) and self.reader.has_weights and not self._told_buffers:
                 self._told_buffers = True
                 self._emit(BuffersKnown(self.buffers))
-        if self._log is not None:
-            self._log.flush()
 
     def _reason(self, code: int) -> Problem | None:
         if self._mail.stop_deadline is not None:
@@ -325,6 +323,21 @@ class ServerProcess:
             return self.spec.log_file.open("w", encoding="utf-8")
         except OSError:
             return None  # the lines are still in the window; a full disk must not stop a server
+
+    def _write_log(self, lines: Sequence[str]) -> None:
+        if self._log is None or not lines:
+            return
+        try:
+            self._log.writelines(f"{line}\n" for line in lines)
+            self._log.flush()
+        except OSError:
+            self._close_log()  # as above
+
+    def _close_log(self) -> None:
+        log, self._log = self._log, None
+        if log is not None:
+            with contextlib.suppress(OSError):  # what it still holds cannot be written either
+                log.close()
 
     def _read(self, child: Child) -> None:
         with child.stdout as stream:

@@ -15,6 +15,8 @@ from PySide6.QtGui import QUndoStack
 
 from app.common.paths import AppPaths, app_paths
 from app.common.problem import Problem, ProblemError, Severity
+from app.engine.launcher import end_tools
+from app.engine.leftovers import RunningServer, leftover_servers
 from app.hardware.snapshot_file import load_snapshot, save_snapshot
 from app.hardware.types import HardwareSnapshot
 from app.model.demo import ensure_demo_model
@@ -172,6 +174,12 @@ class AppSession(QObject):
             self._is_this_machine = False
             self._engine.use_snapshot(hardware)
         self._engine.look(engine_path or self.settings.engine_path, keep_snapshot=hardware is not None)
+        self._jobs.run(lambda: leftover_servers(self.paths), self._on_leftovers)
+
+    def _on_leftovers(self, servers: tuple[RunningServer, ...] | None, error: Exception | None) -> None:
+        """Servers that an earlier Lanewise left behind when it crashed: they hold memory that the plan counts on."""
+        for server in servers or ():
+            self.message_raised.emit(Problem("leftover_server", Severity.WARNING, {"pid": server.pid}))
 
     def use_rpc_servers(self, servers: tuple[str, ...]) -> None:
         """Machines (or a stand-in on this one) that lend their memory; before ``start``."""
@@ -179,10 +187,10 @@ class AppSession(QObject):
         self._board.device_wishes = replace(self._board.device_wishes, rpc_servers=servers)
 
     def close(self) -> None:
-        """Stop the server and join every thread."""
+        """Stop the server and join every thread; an engine that is being asked something need not finish."""
         self._engine.close()
         self._run.close()
-        self._jobs.close()
+        self._jobs.close(interrupt=end_tools)
 
     # ---- the model --------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QThreadPool, Signal, Slot
 
+_CLOSE_LOOK_MS = 200
+
 Done = Callable[[Any, Exception | None], None]
 
 
@@ -51,12 +53,15 @@ class JobRunner(QObject):
         """Has every job been answered?"""
         return not self._waiting
 
-    def close(self) -> None:
-        """Answer nobody any more and wait for the running functions."""
+    def close(self, interrupt: Callable[[], None] | None = None) -> None:
+        """Answer nobody any more and wait for the running functions; ``interrupt`` ends what they may be waiting for,
+        and is called again as long as one of them runs."""
         self._closed = True
         self._waiting.clear()
         self._pool.clear()
-        self._pool.waitForDone()
+        while not self._pool.waitForDone(_CLOSE_LOOK_MS):
+            if interrupt is not None:
+                interrupt()
 
     @Slot(int, object, object)
     def _on_finished(self, job_id: int, result: object, error: object) -> None:

@@ -214,6 +214,15 @@ def test_that_the_log_file_holds_the_output(launch_fake, tmp_path):
     assert "listening on" in (tmp_path / "logs" / "server.log").read_text()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+def test_that_a_full_disk_stops_no_server(launch_fake):
+    server, events = launch_fake(log_file=Path("/dev/full"))
+    events.wait_for(Ready)
+    server.stop()
+    assert events.wait_for(Exited).reason is None
+    assert any("listening on" in line for line in server.tail())
+
+
 def test_that_stop_may_be_called_often_early_and_late(launch_fake):
     server, events = launch_fake("--never-ready")
     for _ in range(3):

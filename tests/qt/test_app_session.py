@@ -1,11 +1,15 @@
 """The session: one plan behind every view, undo over all of it, and trouble told in one place."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from app.engine.leftovers import remember_server
 from app.hardware.snapshot_file import load_snapshot
 from app.model.demo import make_demo_model
 from app.model.types import Role
@@ -218,6 +222,32 @@ def test_that_a_program_that_is_no_engine_is_told(session, qtbot, qwen, messages
     qtbot.waitUntil(lambda: session.is_idle)
     assert session.engine.phase is EnginePhase.BROKEN
     assert session.run.phase is RunPhase.STOPPED
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the engine here is a shell script")
+def test_that_closing_does_not_wait_for_an_engine_that_hangs(session, qtbot, monkeypatch, tmp_path):
+    monkeypatch.setattr("app.engine.capabilities._TIMEOUT_S", 1000.0)
+    os.mkfifo(tmp_path / "started")
+    engine = tmp_path / "llama-server"
+    engine.write_text(f"#!/bin/sh\necho > '{tmp_path}/started'\nexec /bin/sleep 1000\n")
+    engine.chmod(0o755)
+    session.start(str(engine), load_snapshot(LAPTOP))
+    (tmp_path / "started").read_text()
+    session.close()
+    assert session.engine.phase is EnginePhase.LOOKING
+
+
+def test_that_a_server_left_behind_by_a_crash_is_told(session, qtbot, messages):
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        file = remember_server(session.paths, other.pid, "llama-server")
+        left = json.loads(file.read_text()) | {"owner_started_at": 1.0}
+        file.write_text(json.dumps(left))
+        session.start(None, load_snapshot(LAPTOP))
+        qtbot.waitUntil(lambda: session.is_idle)
+    finally:
+        other.communicate(b"")
+    assert [(m.code, m.params["pid"]) for m in messages] == [("leftover_server", other.pid)]
 
 
 def test_that_settings_survive_a_restart(session, qtbot, qwen):
