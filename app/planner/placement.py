@@ -44,11 +44,34 @@ def home_of(tensor: TensorInfo, unit_homes: tuple[str, ...]) -> str:
     return RAM if unit is None else unit_homes[unit]
 
 
+_Units = tuple[tuple[str, int], ...]
+_KEPT_MODELS = 4
+_known_units: list[tuple[ModelInfo, _Units]] = []
+
+
+def _loaded_units(model: ModelInfo) -> _Units:
+    """Name and home unit of every tensor that the engine loads; the unit behind the output's stands for RAM. Kept for
+    the last few models: plans ask for it dozens of times."""
+    for known, units in _known_units:
+        if known is model:
+            return units
+    always_ram = model.block_count + 1
+    units = tuple(
+        (t.name, always_ram if (unit := unit_of(t, model.block_count)) is None else unit)
+        for t in model.tensors
+        if t.role not in NOT_LOADED
+    )
+    _known_units.insert(0, (model, units))
+    del _known_units[_KEPT_MODELS:]
+    return units
+
+
 def locations(model: ModelInfo, placement: Placement) -> dict[str, str]:
     """Tensor name -> device name, for every tensor that the engine loads."""
-    unit_homes = homes(placement)
-    overrides = placement.overrides
-    return {t.name: overrides.get(t.name) or home_of(t, unit_homes) for t in model.tensors if t.role not in NOT_LOADED}
+    unit_homes = (*homes(placement), RAM)
+    found = {name: unit_homes[unit] for name, unit in _loaded_units(model)}
+    found.update((name, device) for name, device in placement.overrides.items() if name in found)
+    return found
 
 
 def kv_device(placement: Placement, block: int) -> str:

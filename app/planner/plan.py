@@ -16,6 +16,7 @@ from app.planner.overrides import compile_overrides, prove
 from app.planner.placement import expert_layers_in_ram, locations
 from app.planner.presets import PRESETS, preset_placement, wishes_for_preset
 from app.planner.speed import estimate_speed
+from app.planner.token_work import kv_read_bytes, ram_bytes_per_token
 from app.planner.types import RAM, DeviceSet, KvHome, MemoryEstimate, Override, Placement, Plan, Wishes
 
 DEFAULT_CTX = 8192
@@ -87,11 +88,10 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     """
     inputs = replace(inputs, wishes=_checked(inputs.wishes))
     model, devices, wishes = inputs.model, inputs.devices, inputs.wishes
-    kv_home = wishes.kv_home if devices.gpus else KvHome.HOME
     if placement is None:
-        settings = run_settings(model, wishes, wishes.prompt_cache_mib or 0)
-        placement = preset_placement(model, devices, wishes, lambda p: estimate(model, p, devices, settings))
-    placement = replace(placement, kv_home=kv_home)
+        placement = placement_for(model, devices, wishes)
+    kv_home = KvHome.RAM if wishes.kv_home is KvHome.RAM else placement.kv_home
+    placement = replace(placement, kv_home=kv_home if devices.gpus else KvHome.HOME)
     where = locations(model, placement)
     predicted = estimate(model, placement, devices, run_settings(model, wishes, 0), where)
     prompt_cache_mib = wishes.prompt_cache_mib
@@ -122,6 +122,19 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
         argv=command.argv,
         problems=(*((unproven,) if unproven else ()), *_problems(inputs, predicted), *command.problems),
         is_edited=is_edited,
+    )
+
+
+def placement_for(model: ModelInfo, devices: DeviceSet, wishes: Wishes) -> Placement:
+    """What the preset of these wishes makes of the model and the devices."""
+    settings = run_settings(model, wishes, wishes.prompt_cache_mib or 0)
+    cached = kv_read_bytes(model, settings.kv)
+    return preset_placement(
+        model,
+        devices,
+        wishes,
+        lambda placement: estimate(model, placement, devices, settings),
+        lambda placement: ram_bytes_per_token(model, placement, cached),
     )
 
 

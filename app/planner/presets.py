@@ -3,6 +3,9 @@
 ``fill``, the default, keeps every layer's dense part and KV on the GPU, then fills what is left of the budget with
 routed-expert layers: a run of first layers or, where that pays, a subset-sum over real layer sizes (Q4_K_M layers
 differ), and one split layer for the rest.
+Where the dense parts and KV do not fit, fewer layers get their home on the GPU or the whole KV stays in RAM, whichever
+reads fewer bytes from RAM per token at half the context. A smaller KV type costs quality: that is the user's choice
+(``planner.trades``).
 Every expert byte is worth the same per token (expert_used_count / expert_count), so the most bytes on the GPU is the
 fastest placement (engine.md 10).
 """
@@ -16,6 +19,7 @@ from app.common.units import MIB
 from app.model.types import ModelInfo, Role
 from app.planner.cards import part_of
 from app.planner.placement import (
+    NOT_LOADED,
     all_in_ram,
     all_on_gpu,
     home_of,
@@ -25,12 +29,15 @@ from app.planner.placement import (
     with_experts_in_ram,
     with_locations,
 )
-from app.planner.types import RAM, DeviceSet, MemoryEstimate, Placement, Wishes
+from app.planner.types import RAM, DeviceEstimate, DeviceSet, KvHome, MemoryEstimate, Placement, Wishes
 
 PRESETS = ("fill", "experts-cpu", "all-gpu", "all-cpu", "article", "fit")
 """Names of the command line's contract (docs/cli.md); ``cache`` joins them with the engine that has it."""
 
 Estimator = Callable[[Placement], MemoryEstimate]
+
+Cost = Callable[[Placement], float]
+"""What makes one placement better than another: bytes read from RAM per token (``token_work.ram_bytes_per_token``)."""
 
 _STEP = MIB
 """Resolution of the subset sum; sizes are rounded up, so the chosen set never exceeds the budget."""
@@ -50,7 +57,9 @@ def wishes_for_preset(wishes: Wishes, preset: str) -> Wishes:
     )
 
 
-def preset_placement(model: ModelInfo, devices: DeviceSet, wishes: Wishes, estimate: Estimator) -> Placement:
+def preset_placement(
+    model: ModelInfo, devices: DeviceSet, wishes: Wishes, estimate: Estimator, cost: Cost
+) -> Placement:
     """The placement of ``wishes.preset``; ``wishes.n_gpu_layers`` forces the homes of every preset."""
     if not devices.gpus or wishes.preset == "all-cpu":
         return replace(all_in_ram(model, devices), kv_home=wishes.kv_home)
@@ -63,17 +72,17 @@ def preset_placement(model: ModelInfo, devices: DeviceSet, wishes: Wishes, estim
     experts_in_ram = with_experts_in_ram(model, base, devices, frozenset(model.expert_blocks))
     if wishes.preset in ("experts-cpu", "article"):
         return experts_in_ram
-    return fill(model, devices, base, estimate, forced_homes=wishes.n_gpu_layers is not None)
+    return fill(model, devices, base, estimate, cost, forced_homes=wishes.n_gpu_layers is not None)
 
 
 def fill(
-    model: ModelInfo, devices: DeviceSet, base: Placement, estimate: Estimator, forced_homes: bool = False
+    model: ModelInfo, devices: DeviceSet, base: Placement, estimate: Estimator, cost: Cost, forced_homes: bool = False
 ) -> Placement:
-    """The most routed-expert bytes on the GPU that the budget allows; see the module's docstring.
+    """The fewest bytes read from RAM that the budget allows; see the module's docstring.
 
-    When even the dense parts do not fit, fewer layers get their home on the GPU (unless the user forced ``-ngl``).
-    Unknown free memory gives the careful answer: experts in RAM.
+    Homes stay where the user forced them (``-ngl``). Unknown free memory gives the careful answer: experts in RAM.
     """
+    estimate = _remembering(estimate)
     everything = with_experts_in_ram(model, base, devices, frozenset())
     nothing = with_experts_in_ram(model, base, devices, frozenset(model.expert_blocks))
     gpu = devices.gpus[0].name
@@ -81,27 +90,72 @@ def fill(
         return nothing
     if estimate(everything).get(gpu).fits:
         return everything
-    if not estimate(nothing).get(gpu).fits:
-        return nothing if forced_homes else _fewer_layers(model, devices, nothing, estimate)
-    return _fill_experts(model, devices, nothing, estimate)
+    if estimate(nothing).get(gpu).fits:
+        return _fill_experts(model, devices, nothing, estimate)
+    if forced_homes:
+        return nothing
+    fewer = _fill_experts(model, devices, _fewer_layers(model, devices, nothing, estimate), estimate)
+    if nothing.kv_home is KvHome.RAM:
+        return fewer
+    without_kv = replace(nothing, kv_home=KvHome.RAM)
+    if not estimate(without_kv).get(gpu).fits:
+        return fewer
+    kv_in_ram = _fill_experts(model, devices, without_kv, estimate)
+    return kv_in_ram if cost(kv_in_ram) < cost(fewer) else fewer
+
+
+def _remembering(estimate: Estimator) -> Estimator:
+    """The same estimator, asked once for each placement: the ways to choose layers often agree."""
+    known: dict[object, MemoryEstimate] = {}
+
+    def ask(placement: Placement) -> MemoryEstimate:
+        key = (placement.runs, placement.kv_home, frozenset(placement.overrides.items()))
+        if key not in known:
+            known[key] = estimate(placement)
+        return known[key]
+
+    return ask
 
 
 def _fewer_layers(model: ModelInfo, devices: DeviceSet, placement: Placement, estimate: Estimator) -> Placement:
-    """The largest ``-ngl`` whose dense parts fit, experts in RAM; 0 when none does. Monotonic, so bisected."""
+    """The largest ``-ngl`` whose dense parts fit, experts in RAM; 0 when none does.
+
+    Monotonic, so bisected, from a guess: an estimate costs more than the sums that make the guess.
+    """
     gpu = devices.gpus[0].name
 
     def at(n_units: int) -> Placement:
         moved = replace(placement, runs=runs_for(devices, n_units), overrides={})
         return with_experts_in_ram(model, moved, devices, frozenset(model.expert_blocks))
 
+    def fits(n_units: int) -> bool:
+        return bool(estimate(at(n_units)).get(gpu).fits)
+
     low, high = 0, model.block_count
+    guess = _guessed_units(model, placement, estimate(placement).get(gpu))
+    for n_units in (guess, guess + 1, guess - 1):
+        if low < n_units <= high:
+            low, high = (n_units, high) if fits(n_units) else (low, n_units - 1)
     while low < high:
         middle = (low + high + 1) // 2
-        if estimate(at(middle)).get(gpu).fits:
-            low = middle
-        else:
-            high = middle - 1
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
     return at(low)
+
+
+def _guessed_units(model: ModelInfo, placement: Placement, over_full: DeviceEstimate) -> int:
+    """How many units may stay when the first ones leave until the over-full device is not over-full."""
+    sizes = [over_full.kv_bytes / max(1, model.block_count)] * model.block_count
+    for tensor in model.tensors:
+        if tensor.block is not None and tensor.role is not Role.ROUTED_EXPERT and tensor.role not in NOT_LOADED:
+            sizes[tensor.block] += tensor.n_bytes
+    missing = -(over_full.left_bytes or 0)
+    n_units = placement.n_gpu_layers
+    for size in sizes[model.block_count + 1 - n_units :]:
+        if missing <= 0:
+            break
+        missing -= round(size)
+        n_units -= 1
+    return n_units
 
 
 def _fill_experts(model: ModelInfo, devices: DeviceSet, nothing: Placement, estimate: Estimator) -> Placement:
@@ -109,6 +163,8 @@ def _fill_experts(model: ModelInfo, devices: DeviceSet, nothing: Placement, esti
 
     A run of layers is one card and one short rule; layers differ little in size, and the split layer evens that out.
     """
+    if not _layer_sizes(model, nothing):
+        return nothing
     found = [(_filled(model, devices, nothing, estimate, choose), unrest) for choose, unrest in _CHOICES]
     return min(found, key=lambda each: _expert_bytes_in_ram(model, each[0]) * (1 + each[1]))[0]
 
@@ -124,15 +180,16 @@ def _filled(
     moves with the experts), then a part of one more."""
     gpu = devices.gpus[0].name
     sizes = _layer_sizes(model, nothing)
+    every = frozenset(model.expert_blocks)
     smallest = min(sizes, key=lambda b: (sizes[b], b))
-    one = with_experts_in_ram(model, nothing, devices, frozenset(sizes) - {smallest})
+    one = with_experts_in_ram(model, nothing, devices, every - {smallest})
     left = estimate(one).get(gpu).left_bytes
     if left is None or left < 0:
         return _add_split_layer(model, devices, nothing, estimate)
     budget = left + sizes[smallest]
     while True:
         chosen = choose(sizes, budget)
-        placement = with_experts_in_ram(model, nothing, devices, frozenset(sizes) - chosen)
+        placement = with_experts_in_ram(model, nothing, devices, every - chosen)
         left = estimate(placement).get(gpu).left_bytes
         if left is None or left >= 0 or not chosen:
             return _add_split_layer(model, devices, placement, estimate)
@@ -208,7 +265,7 @@ _CHOICES = ((_first_blocks, 0.0), (_best_run, 0.003), (_best_subset, 0.02))
 
 def _add_split_layer(model: ModelInfo, devices: DeviceSet, placement: Placement, estimate: Estimator) -> Placement:
     """Tensors of one more layer, as many bytes as still fit. A block that has a tensor in RAM hands over anyway, so a
-    part of it on the GPU costs no extra switch."""
+    part of it on the GPU costs no extra switch; a block at home in RAM would have to hand over for it."""
     gpu = devices.gpus[0].name
     left = estimate(placement).get(gpu).left_bytes
     if left is None or left <= 0:
@@ -216,8 +273,9 @@ def _add_split_layer(model: ModelInfo, devices: DeviceSet, placement: Placement,
     unit_homes = homes(placement)
     by_block: dict[int, dict[str, _Part]] = {}
     for tensor in model.tensors:
-        in_ram = (placement.overrides.get(tensor.name) or home_of(tensor, unit_homes)) == RAM
-        if tensor.role is Role.ROUTED_EXPERT and tensor.block is not None and in_ram:
+        if tensor.role is not Role.ROUTED_EXPERT or tensor.block is None or unit_homes[tensor.block] == RAM:
+            continue
+        if (placement.overrides.get(tensor.name) or home_of(tensor, unit_homes)) == RAM:
             parts = by_block.setdefault(tensor.block, {})
             n_bytes, names = parts.get(part_of(tensor), (0, ()))
             parts[part_of(tensor)] = (n_bytes + tensor.n_bytes, (*names, tensor.name))

@@ -14,10 +14,8 @@ from app.model.types import ModelInfo
 from app.planner.calibration import Calibration, Rates, rates_of, token_seconds
 from app.planner.kv import KvSettings
 from app.planner.placement import locations
-from app.planner.token_work import PromptWork, active_bytes, prompt_work, token_work
+from app.planner.token_work import PromptWork, prompt_work, token_work
 from app.planner.types import DeviceKind, DeviceSet, Placement, SpeedEstimate
-
-__all__ = ["active_bytes", "estimate_speed"]
 
 _LEAST_SECONDS = 1e-3
 """Below this the work that no bandwidth describes (sampling, kernel starts) decides, and nobody has measured it."""
@@ -37,7 +35,7 @@ def estimate_speed(
     op_offload: bool = True,
     calibration: Calibration | None = None,
 ) -> SpeedEstimate:
-    """Decode tok/s at ``depth`` tokens (None: a quarter of the context) and prompt tok/s; None where an input that
+    """Decode tok/s at ``depth`` tokens (None: half of the context) and prompt tok/s; None where an input that
     matters is unknown."""
     where = locations(model, placement) if where is None else where
     work = token_work(model, placement, devices, kv, where, depth)

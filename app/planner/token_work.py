@@ -12,11 +12,11 @@ from math import prod
 
 from app.model.types import ModelInfo, Role, TensorInfo
 from app.planner.kv import KvSettings, kv_bytes_by_block, sliding_cells
-from app.planner.placement import expert_layers_in_ram, kv_device, locations
+from app.planner.placement import NOT_LOADED, expert_layers_in_ram, home_of, homes, kv_device, locations
 from app.planner.types import RAM, DeviceSet, KvHome, Placement
 
-_KV_FILL = 0.25
-"""Share of the context in use that a figure is given for when nobody says a depth: a chat that has filled a quarter."""
+_KV_FILL = 0.5
+"""Share of the context in use that a figure is given for when nobody says a depth: half way through a full one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def active_bytes(model: ModelInfo, tensor: TensorInfo) -> float:
 
 
 def kv_read_bytes(model: ModelInfo, kv: KvSettings, depth: int | None = None) -> dict[int, float]:
-    """Block -> bytes of cache that a token at ``depth`` (tokens before it; None: a quarter of the context) reads.
+    """Block -> bytes of cache that a token at ``depth`` (tokens before it; None: half of the context) reads.
 
     A sliding layer reads its window at most; a recurrent state is read and written whole, whatever the depth.
     """
@@ -92,6 +92,23 @@ def token_work(
     for block, n_bytes in kv_read_bytes(model, kv, depth).items():
         read[kv_device(placement, block)] += n_bytes
     return TokenWork(read, weights, _hand_overs(model, placement), max(0, placement.n_gpu_layers - 1))
+
+
+def ram_bytes_per_token(model: ModelInfo, placement: Placement, cached: Mapping[int, float]) -> float:
+    """Bytes that a token reads from RAM: weights, and of ``cached`` (``kv_read_bytes``) what blocks keep there.
+
+    What placements are compared by where no bandwidth is known: RAM is the slowest of the memories.
+    """
+    total = 0.0
+    unit_homes = homes(placement)
+    for tensor in model.tensors:
+        if tensor.role not in NOT_LOADED and (
+            (placement.overrides.get(tensor.name) or home_of(tensor, unit_homes)) == RAM
+        ):
+            total += active_bytes(model, tensor)
+    if model.has_tied_output and unit_homes[-1] == RAM:
+        total += sum(t.n_bytes for t in model.tensors if t.name == "token_embd.weight")
+    return total + sum(n for block, n in cached.items() if kv_device(placement, block) == RAM)
 
 
 def _hand_overs(model: ModelInfo, placement: Placement) -> int:

@@ -8,9 +8,9 @@ from app.common.problem import ProblemError
 from app.engine.capabilities import FALLBACK
 from app.model.types import Role
 from app.planner.placement import expert_layers_in_ram, locations
-from app.planner.plan import PlanInputs, make_plan
+from app.planner.plan import PlanInputs, kv_settings, make_plan
 from app.planner.presets import PRESETS
-from app.planner.speed import active_bytes
+from app.planner.token_work import active_bytes, kv_read_bytes, ram_bytes_per_token
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, KvHome, Wishes
 from tests.tools.dry_run_cases import CPU_ONLY, RPC_DEVICE
 
@@ -150,3 +150,35 @@ def test_that_a_wish_no_engine_takes_is_refused_by_name(real_headers, wishes, co
 def test_that_a_quantised_v_cache_without_flash_attention_is_an_error(real_headers):
     plan = _plan(real_headers["qwen3-30b"], CPU_ONLY, cache_type_v="q8_0", flash_attn="off")
     assert "v_type_needs_fa" in {p.code for p in plan.problems}
+
+
+def test_that_what_is_left_beside_fewer_layers_is_filled_with_experts(real_headers):
+    model = real_headers["qwen1.5-moe"]
+    plan = _plan(model, _devices(4096), n_ctx=65536)
+    homed = plan.placement.n_gpu_layers
+    assert 0 < homed < 25
+    assert plan.estimate.get("RPC0").left_bytes < 64 * MIB
+    on_gpu = {name for name, device in locations(model, plan.placement).items() if device == "RPC0"}
+    assert any("_exps" in name for name in on_gpu)
+    assert all(int(name.split(".")[1]) >= 25 - homed for name in on_gpu if name.startswith("blk."))
+
+
+def test_that_the_cache_goes_to_ram_where_that_reads_less_than_fewer_layers(real_headers):
+    model = real_headers["qwen3-30b"]
+    for budget in (1280, 4096):
+        plan = _plan(model, _devices(budget), n_ctx=65536)
+        cached = kv_read_bytes(model, kv_settings(model, plan.wishes))
+        read = ram_bytes_per_token(model, plan.placement, cached)
+        for kv_home in KvHome:
+            other = _plan(model, _devices(budget), n_ctx=65536, kv_home=kv_home)
+            assert read <= ram_bytes_per_token(model, other.placement, cached)
+        assert plan.estimate.get("RPC0").fits
+        assert ("-nkvo" in plan.argv) == (plan.placement.kv_home is KvHome.RAM)
+
+
+def test_that_the_cache_stays_where_the_board_has_it_when_a_plan_is_edited(real_headers):
+    model = real_headers["qwen3-30b"]
+    plan = _plan(model, _devices(1280), n_ctx=65536)
+    assert plan.placement.kv_home is KvHome.RAM
+    again = make_plan(PlanInputs(model, plan.devices, plan.wishes, FALLBACK, 6), plan.placement, is_edited=True)
+    assert again.placement == plan.placement
