@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.cli.console import problem_line, ranges_text, table
 from app.diagnose.machine import machine_findings, machine_verdict
 from app.hardware.types import CoreKind, GpuInfo, HardwareSnapshot
-from app.words import say
+from app.words import say, with_words
 
 
 def machine_text(snapshot: HardwareSnapshot) -> str:
@@ -18,7 +18,7 @@ def machine_text(snapshot: HardwareSnapshot) -> str:
         (say("machine.label.os"), snapshot.os),
         (say("machine.label.taken_at"), snapshot.taken_at),
     ]
-    findings = [problem_line(problem) for problem in (*machine_findings(snapshot), *snapshot.problems)]
+    findings = [problem_line(problem) for problem in (*machine_findings(snapshot), *with_words(snapshot.problems))]
     return "\n".join([*verdict, "", *table(rows), *(["", *findings] if findings else [])])
 
 

@@ -50,12 +50,19 @@ def _read(kind: Any, data: Any, where: str) -> Any:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(data)
     if kind is float and isinstance(data, int) and not isinstance(data, bool):
-        return float(data)
+        return _float(data, where)
     if kind is Any:
         return data
     if not isinstance(data, kind) or (kind is int and isinstance(data, bool)):
         raise ValueError(f"{where}: expected {kind.__name__}, found {type(data).__name__}")
     return data
+
+
+def _float(data: int, where: str) -> float:
+    try:
+        return float(data)
+    except OverflowError as error:
+        raise ValueError(f"{where}: too large for a number") from error
 
 
 def _read_union(kind: Any, data: Any, where: str) -> Any:

@@ -6,9 +6,12 @@ understood at all is named as such.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
+import re
+import stat
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +21,11 @@ from app.hardware.types import HardwareSnapshot
 
 VERSION = 1
 _LARGEST_FILE = 4 * 1024 * 1024
+_LARGEST_SIZE = 1 << 60
+_MOST_CPUS = 1 << 16
+_KINDS = ("gpu", "igpu", "rpc")
+_REASONS = ("p_cores", "physical_cores", "all_cpus", "limited")
+_ENGINE_NAME = re.compile(r"(?!RAM$|CPU$)[A-Za-z][\w.:-]{0,99}")
 
 
 def snapshot_to_json(snapshot: HardwareSnapshot) -> dict[str, Any]:
@@ -30,19 +38,20 @@ def save_snapshot(path: Path, snapshot: HardwareSnapshot) -> None:
     text = json.dumps(snapshot_to_json(snapshot), indent=2, ensure_ascii=False, allow_nan=False)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(text + "\n", encoding="utf-8")
+        # what is no Unicode comes out as JSON's own escapes
+        temporary.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
         os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        with contextlib.suppress(OSError, ValueError):
+            temporary.unlink(missing_ok=True)
         raise fail("snapshot_not_saved", (str(error),), path=str(path)) from error
 
 
 def load_snapshot(path: Path) -> HardwareSnapshot:
     """Read a file. Raises ProblemError ``snapshot_missing``, ``snapshot_unreadable`` or ``snapshot_newer``."""
     try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
-    except FileNotFoundError as error:
+        data = _read(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:  # ValueError: a NUL in the name
         raise fail("snapshot_missing", path=str(path)) from error
     except OSError as error:
         raise fail("snapshot_unreadable", (str(error),), path=str(path)) from error
@@ -54,6 +63,13 @@ def load_snapshot(path: Path) -> HardwareSnapshot:
         raise fail("snapshot_newer", (str(error),), path=str(path), version=error.version) from error
     except (ValueError, RecursionError) as error:
         raise fail("snapshot_unreadable", (str(error) or type(error).__name__,), path=str(path)) from error
+
+
+def _read(path: Path) -> bytes:
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for ever
+        raise OSError("no regular file")
+    with path.open("rb") as file:
+        return file.read(_LARGEST_FILE + 1)
 
 
 def snapshot_from_text(text: str) -> HardwareSnapshot:
@@ -85,19 +101,28 @@ def _reject(name: str) -> NoReturn:
 
 
 def _check(snapshot: HardwareSnapshot) -> None:
-    """The few facts that a calculation would trip over."""
-    if snapshot.cpu.recommended_threads < 1:
-        raise ValueError("cpu.recommended_threads: expected at least 1")
-    if (
-        any(n < 0 for core in snapshot.cpu.cores for n in core.logical)
-        or min(snapshot.cpu.recommended_cpus, default=0) < 0
-    ):
+    """The few facts that a calculation, a sentence or a command would trip over."""
+    if not 1 <= snapshot.cpu.recommended_threads <= _MOST_CPUS:
+        raise ValueError("cpu.recommended_threads: expected at least 1, and no more than there are CPUs")
+    numbers = [*snapshot.cpu.recommended_cpus, *(n for core in snapshot.cpu.cores for n in core.logical)]
+    if any(not 0 <= n < _MOST_CPUS for n in numbers):
         raise ValueError("cpu: logical CPU numbers start at 0")
+    if snapshot.cpu.reason not in _REASONS:
+        raise ValueError("cpu.reason: unknown")
+    _check_gpus(snapshot)
     sizes = [snapshot.memory.total_bytes, snapshot.memory.available_bytes]
     for gpu in snapshot.gpus:
         sizes += [gpu.total_bytes, gpu.free_bytes, gpu.engine_free_bytes]
-    if any(size is not None and size < 0 for size in sizes):
-        raise ValueError("a memory size is negative")
+    if any(size is not None and not 0 <= size <= _LARGEST_SIZE for size in sizes):
+        raise ValueError("a memory size is negative or absurd")
     rates = [snapshot.memory.theoretical_gbs, snapshot.memory.measured_gbs, *(g.memory_gbs for g in snapshot.gpus)]
     if any(rate is not None and not (math.isfinite(rate) and rate > 0) for rate in rates):
         raise ValueError("a bandwidth is not positive")
+
+
+def _check_gpus(snapshot: HardwareSnapshot) -> None:
+    names = [gpu.engine_name for gpu in snapshot.gpus if gpu.engine_name is not None]
+    if any(gpu.kind not in _KINDS for gpu in snapshot.gpus):
+        raise ValueError("gpus: unknown kind")
+    if len(set(names)) != len(names) or not all(_ENGINE_NAME.fullmatch(name) for name in names):
+        raise ValueError("gpus: an engine_name is not one that a command can hold, or is there twice")

@@ -8,14 +8,25 @@ from __future__ import annotations
 
 import locale
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.common.problem import Problem
 from app.words._all import ENTRIES
 from app.words.catalogue import Language, fill
 
-__all__ = ["ENTRIES", "Language", "current_language", "say", "say_in", "say_problem", "set_language", "system_language"]
+__all__ = [
+    "ENTRIES",
+    "Language",
+    "current_language",
+    "say",
+    "say_in",
+    "say_problem",
+    "set_language",
+    "system_language",
+    "with_words",
+]
 
 _current = Language.EN
 
@@ -53,3 +64,16 @@ def say_problem(problem: Problem) -> str:
     """The sentence of a problem: what happened and the next step."""
     params: Mapping[str, Any] = problem.params
     return say(f"problem.{problem.code}", **params)
+
+
+def with_words(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Problems that were read from a file: those that this version has no words for become one that says so."""
+    return tuple(p if _has_words(p) else replace(p, code="without_words", params={"code": p.code}) for p in problems)
+
+
+def _has_words(problem: Problem) -> bool:
+    try:
+        say_problem(problem)
+    except (KeyError, TypeError, ValueError):  # no such code, a parameter is missing, one of another type
+        return False
+    return True

@@ -280,6 +280,10 @@ _PROBLEMS: Entries = {
         "{path} is not a machine snapshot. Save a new one with “lanewise machine --json”.",
         "{path} 不是有效的硬件快照。请用 lanewise machine --json 重新保存。",
     ),
+    "problem.without_words": (
+        "This file holds a note that only another version of Lanewise can read (code {code}). Open it with a newer one.",
+        "此文件中有一条只有其他版本的 Lanewise 才能解读的提示（代码 {code}）。请用更新的版本打开。",
+    ),
     "problem.snapshot_newer": (
         "{path} was written by a newer Lanewise (layout {version}). Update Lanewise to open it.",
         "{path} 由更新版本的 Lanewise 保存（格式版本 {version}）。请更新 Lanewise 后再打开。",

@@ -5,7 +5,7 @@ import string
 import pytest
 
 from app.common.problem import Problem
-from app.words import ENTRIES, Language, say_in, say_problem
+from app.words import ENTRIES, Language, say_in, say_problem, with_words
 from app.words.catalogue import fill
 
 
@@ -42,6 +42,14 @@ def test_that_an_unknown_parameter_value_is_shown_as_a_dash():
 def test_that_counts_choose_singular_and_plural():
     assert fill("{n:count layer|layers}", {"n": 1}) == "1 layer"
     assert fill("{n:count layer|layers}", {"n": 48}) == "48 layers"
+
+
+def test_that_problems_of_a_file_that_nobody_has_words_for_are_told_as_such():
+    known = Problem("file_missing", params={"path": "x"})
+    foreign = (Problem("of_tomorrow"), Problem("file_missing"), Problem("gguf_truncated_header", params={"path": "x"}))
+    assert with_words((known,)) == (known,)
+    for problem in with_words((*foreign, Problem("over_full_gpu", params={"device": "x", "missing_bytes": "y"}))):
+        assert "newer" in say_problem(problem)
 
 
 def test_that_a_missing_code_is_an_error():

@@ -17,7 +17,7 @@ from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import PlainButton
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import Chip, DimLabel, SectionTitle, set_look
-from app.words import say, say_problem
+from app.words import say, say_problem, with_words
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
@@ -144,7 +144,7 @@ class MachinePage(QWidget):
         column = QVBoxLayout(body)
         column.setContentsMargins(16, 6, 16, 14)
         column.setSpacing(10)
-        findings = (*machine_findings(snapshot), *snapshot.problems)
+        findings = (*machine_findings(snapshot), *with_words(snapshot.problems))
         if findings:
             card = CardFrame(spacing=6)
             card.body.addWidget(SectionTitle(say("machine_page.findings")))

@@ -1,6 +1,8 @@
 """Snapshots are saved whole and read back, and a bad file is named for what it is."""
 
+import dataclasses
 import json
+import os
 
 import pytest
 
@@ -62,8 +64,6 @@ def test_that_the_articles_laptop_is_as_the_article_says():
 
 
 def test_that_problems_survive(tmp_path):
-    import dataclasses
-
     problem = Problem("cpu_probe_failed", Severity.WARNING, {"n": 1, "text": "x", "none": None}, ("evidence",))
     snapshot = dataclasses.replace(probe(), problems=(problem,))
     save_snapshot(tmp_path / "s.json", snapshot)
@@ -87,6 +87,13 @@ def test_that_a_file_that_is_missing_or_no_snapshot_is_named(tmp_path):
         assert _code(path) == "snapshot_unreadable", name
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_that_a_pipe_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    assert _code(tmp_path / "pipe.json") == "snapshot_unreadable"
+    assert _code(tmp_path / "nul\0.json") == "snapshot_missing"
+
+
 def test_that_a_huge_file_is_not_read_to_its_end(tmp_path):
     path = tmp_path / "huge.json"
     with path.open("wb") as file:
@@ -106,6 +113,16 @@ def test_that_a_huge_file_is_not_read_to_its_end(tmp_path):
         {"gpus__0__name": None},
         {"memory__measured_gbs": float("nan")},
         {"cpu__cores": [{"logical": [0], "kind": "Q"}]},
+        {"cpu__recommended_threads": 10**9},
+        {"cpu__recommended_cpus": [10**12]},
+        {"cpu__reason": "because"},
+        {"memory__total_bytes": 10**400},
+        {"memory__measured_gbs": 10**400},
+        {"gpus__0__kind": "toaster"},
+        {"gpus__0__engine_name": "RAM"},
+        {"gpus__0__engine_name": ""},
+        {"gpus__0__engine_name": "CUDA0,CUDA1"},
+        {"gpus__0__engine_name": "CUDA0\n"},
     ],
 )
 def test_that_values_nobody_could_calculate_with_are_refused(tmp_path, changes):
@@ -122,3 +139,12 @@ def test_that_an_unwritable_place_is_named(tmp_path):
     with pytest.raises(ProblemError) as caught:
         save_snapshot(tmp_path / "no folder" / "s.json", probe())
     assert caught.value.problem.code == "snapshot_not_saved"
+
+
+def test_that_a_name_that_is_no_unicode_is_saved_and_read_back(tmp_path):
+    here = probe()
+    strange = dataclasses.replace(here, cpu=dataclasses.replace(here.cpu, name="CPU \ud800"))
+    save_snapshot(tmp_path / "s.json", strange)
+    assert load_snapshot(tmp_path / "s.json") == strange
+    with pytest.raises(ProblemError, match="snapshot_not_saved"):
+        save_snapshot(tmp_path / "nul\0.json", here)
