@@ -17,8 +17,8 @@ from app.planner.placement import locations
 from app.planner.token_work import PromptWork, prompt_work, token_work
 from app.planner.types import DeviceKind, DeviceSet, Placement, SpeedEstimate
 
-_LEAST_SECONDS = 1e-3
-"""Below this the work that no bandwidth describes (sampling, kernel starts) decides, and nobody has measured it."""
+_LEAST_SECONDS = 0.5e-3
+"""Below this the work outside the layers (sampling, the answer on its way) decides, and nobody has measured it."""
 
 _OFFLOAD_MIN_BATCH = 32
 """Smaller batches are computed where the weights lie (GGML_OP_OFFLOAD_MIN_BATCH, ggml-backend.cpp)."""
