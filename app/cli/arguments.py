@@ -39,7 +39,12 @@ class _HelpFormatter(argparse.HelpFormatter):
 
 
 class VerbParser(argparse.ArgumentParser):
-    """The parser of one verb; "" is the window. ``flags``: every option -> its value's name, None for a switch."""
+    """The parser of one verb; "" is the window. ``flags``: every option -> its value's name, None for a switch.
+
+    ``takes_command``: what follows ``--`` is somebody's command and is not looked at (``options.command``).
+    """
+
+    takes_command = False
 
     def __init__(self, verb: str) -> None:
         super().__init__(
@@ -100,8 +105,13 @@ class OptionGroup:
 
 
 def parse(parser: VerbParser, arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a verb. Raises ProblemError (``cli_*``)."""
+    """The options of a verb, ``given`` (the options that were named) and ``command`` (the words after ``--``, None
+    without). Raises ProblemError (``cli_*``)."""
     joined = _joined(arguments)
+    command: tuple[str, ...] | None = None
+    if parser.takes_command and "--" in joined:
+        cut = joined.index("--")
+        joined, command = joined[:cut], tuple(joined[cut + 1 :])
     _refuse_bare_dashes(parser, joined)
     try:
         options, rest = parser.parse_known_args(joined)
@@ -112,6 +122,8 @@ def parse(parser: VerbParser, arguments: Sequence[str]) -> argparse.Namespace:
         raise _unknown_option(parser, unknown.partition("=")[0])
     if rest:
         raise fail("cli_too_many", text=rest[0], verb=parser.prog)
+    options.command = command
+    options.given = frozenset(text.partition("=")[0] for text in joined if text.startswith("--"))
     return options
 
 
@@ -137,6 +149,7 @@ def add_wishes(parser: VerbParser) -> None:
     """The model and what ``plan`` and its kin are asked for (docs/cli.md, "Wishes")."""
     parser.group("file").model()
     group = parser.group("wishes")
+    group.option("--plan", "FILE")
     group.option("--preset", "NAME", default="fill")
     group.option("--place", "ID=DEVICE", repeatable=True)
     group.option("--ngl", "N", whole("--ngl", 0, 100_000))
@@ -151,14 +164,19 @@ def add_wishes(parser: VerbParser) -> None:
     group.option("--threads", "N", whole("--threads", 1, 1024))
     group.option("--prompt-cache-mib", "N", whole("--prompt-cache-mib", 0, LARGEST_MIB))
     group.option("--extra", "'ARGS'", default="")
+    add_devices(parser)
+    server = parser.group("server")
+    server.option("--port", "N", whole("--port", 0, 65535))
+    server.option("--api-key", "KEY", api_key)
+
+
+def add_devices(parser: VerbParser) -> None:
+    """What to plan with instead of what was detected."""
     devices = parser.group("devices")
     devices.option("--device", "NAME=MIB", device, repeatable=True)
     devices.option("--ram-mib", "N", whole("--ram-mib", 0, LARGEST_MIB))
     devices.option("--reserve-mib", "N", whole("--reserve-mib", 0, LARGEST_MIB))
     devices.option("--rpc", "HOST:PORT", endpoint, repeatable=True)
-    server = parser.group("server")
-    server.option("--port", "N", whole("--port", 0, 65535))
-    server.option("--api-key", "KEY", api_key)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from argparse import Namespace
 from dataclasses import dataclass
@@ -53,20 +54,20 @@ def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> Plan
     model = read_model(model_path(options, verb))
     engine = chosen_engine(options)
     hardware = machine_for(options, engine)
-    device_wishes = _device_wishes(options, hardware)
+    device_wishes = device_wishes_of(options, hardware)
     port = DEFAULT_PORT if options.port is None else options.port
     capabilities = capabilities_of(engine)
     inputs = plan_inputs(model, hardware, wishes, device_wishes, capabilities, port, options.api_key or api_key)
     plan, notes = plan_and_notes(inputs, moves)
-    around = (*engine_problems(engine), *_left_out(options, hardware), *_switched_off(plan), *notes)
-    return PlanCase(model, hardware, engine, plan, _worst_first((*plan.problems, *around)))
+    around = (*engine_problems(engine), *left_out(options, hardware), *_switched_off(plan), *notes)
+    return PlanCase(model, hardware, engine, plan, worst_first((*plan.problems, *around)))
 
 
 def chosen_engine(options: Namespace) -> EngineHandle | None:
     """``--engine``, else the one chosen in the settings, else what is found here. Raises ProblemError."""
     paths = app_paths()
     named = options.engine
-    if named is None and paths.settings_file.exists():
+    if named is None and os.path.exists(paths.settings_file):
         from app.settings.store import load_settings
 
         named = load_settings(paths.settings_file).engine_path
@@ -110,7 +111,7 @@ def _wishes(options: Namespace) -> Wishes:
     )
 
 
-def _device_wishes(options: Namespace, hardware: HardwareSnapshot) -> DeviceWishes:
+def device_wishes_of(options: Namespace, hardware: HardwareSnapshot) -> DeviceWishes:
     """Raises ``cli_rpc_missing`` for an RPC device whose server nobody named."""
     servers = tuple(options.rpc) or _servers_of(hardware)
     remote = [name for name, _ in options.device if name.upper().startswith("RPC")]
@@ -131,7 +132,7 @@ def _move(text: str) -> tuple[str, str]:
     return card_id, RAM if device.upper() in (RAM, "CPU") else device
 
 
-def _left_out(options: Namespace, hardware: HardwareSnapshot) -> tuple[Problem, ...]:
+def left_out(options: Namespace, hardware: HardwareSnapshot) -> tuple[Problem, ...]:
     """Cards of the machine that the plan cannot use, because no engine has told its name for them."""
     if options.device:
         return ()
@@ -148,5 +149,6 @@ def _switched_off(plan: Plan) -> tuple[Problem, ...]:
     return (Problem("devices_off", Severity.INFO, {"devices": names, "device": plan.devices.gpus[0].name}),)
 
 
-def _worst_first(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+def worst_first(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Errors before warnings before notes."""
     return tuple(sorted(problems, key=lambda p: list(Severity).index(p.severity)))

@@ -11,6 +11,8 @@ VERBS: Mapping[str, str] = {
     "inspect": "app.cli.inspect_verb",
     "plan": "app.cli.plan_verb",
     "command": "app.cli.command_verb",
+    "import": "app.cli.import_verb",
+    "lint": "app.cli.lint_verb",
     "verify": "app.cli.verify_verb",
     "launch": "app.cli.launch_verb",
     "export": "app.cli.export_verb",

@@ -32,7 +32,7 @@ class ImportedCommand:
     ``n_ctx``: None = not said, 0 = the model's own. ``n_gpu_layers``: None = not said or ``auto``, -1 = all.
     ``device_names``: None = the engine's choice, empty = none. ``wishes`` hold the rest; ``kept`` is what the board
     does not model, in order, and ``wishes.extra`` its words. ``fit``: is automatic fitting on (by default it is)?
-    ``is_ik``: a command for ik_llama.cpp.
+    ``is_ik``: the command or the engine at hand is ik_llama.cpp's.
     """
 
     wishes: Wishes
@@ -120,7 +120,7 @@ def read_command(
         given=given,
         kept=tuple(reading.kept),
         rules=rules_of(given),
-        is_ik=is_ik(g.flag for g in given),
+        is_ik=is_ik((*(g.flag for g in given), *capabilities.flags)),
         problems=tuple(reading.problems),
     )
     command = replace(command, **reading.fields)  # type: ignore[arg-type]  # each field is set by its own reader below

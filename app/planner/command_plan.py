@@ -11,8 +11,8 @@ from app.planner.command_import import ImportedCommand, repaired_extra
 from app.planner.homes import engine_homes
 from app.planner.placement import NOT_LOADED, home_of, homes
 from app.planner.plan import PlanInputs, make_plan
-from app.planner.tensor_rules import TensorRule, device_of, match_rules, usable_devices
-from app.planner.types import Device, DeviceKind, DeviceSet, KvHome, Placement, Plan, Wishes
+from app.planner.tensor_rules import EXPERTS, TensorRule, device_of, match_rules, usable_devices
+from app.planner.types import RAM, Device, DeviceKind, DeviceSet, KvHome, Placement, Plan, Wishes
 
 _EMBEDDING = "token_embd.weight"
 
@@ -101,8 +101,34 @@ def placement_for(
     runs = tuple((device.name, indices.count(i)) for i, device in enumerate(devices.gpus))
     kv_home = command.wishes.kv_home if devices.gpus else KvHome.HOME
     bare = Placement(model.block_count, runs, {}, kv_home)
-    targets, problems = rule_devices(command.rules, devices)
-    return replace(bare, overrides=_overrides(command.rules, targets, model, bare)), problems
+    rules = _spread_over_cards(command.rules, bare) if command.is_ik else command.rules
+    targets, problems = rule_devices(rules, devices)
+    return replace(bare, overrides=_overrides(rules, targets, model, bare)), problems
+
+
+def _spread_over_cards(rules: tuple[TensorRule, ...], bare: Placement) -> tuple[TensorRule, ...]:
+    """ik_llama.cpp with several cards takes the N layers of ``--n-cpu-moe`` from the end of every card's run, each in
+    proportion, instead of the first N (ikawrakow/ik_llama.cpp#1464, March 2026)."""
+    runs = [(name, n) for name, n in bare.runs if n]
+    if len(runs) < 2:
+        return rules
+    return tuple(_spread(rule, bare) for rule in rules)
+
+
+def _spread(rule: TensorRule, bare: Placement) -> TensorRule:
+    option, _, count = rule.text.partition(" ")
+    if option not in ("-ncmoe", "--n-cpu-moe") or not count.isdigit() or int(count) >= bare.block_count:
+        return rule
+    unit_homes = homes(bare)[: bare.block_count]
+    chosen: list[int] = []
+    seen = 0
+    for name, _ in bare.runs:
+        blocks = [block for block, home in enumerate(unit_homes) if home == name]
+        seen += len(blocks)
+        n_until_here = round(int(count) * seen / max(1, len(unit_homes) - unit_homes.count(RAM)))
+        n_here = min(len(blocks), n_until_here - len(chosen))
+        chosen += blocks[len(blocks) - n_here :]
+    return replace(rule, pattern=rf"blk\.({'|'.join(map(str, chosen))}){EXPERTS}")
 
 
 def _shares(command: ImportedCommand, gpus: tuple[Device, ...]) -> tuple[float, ...]:
