@@ -40,6 +40,12 @@ def _window_options(arguments: Sequence[str]) -> WindowOptions | int:
 
 def _open_window(options: WindowOptions) -> int:
     """The window, with a log file and a report for what nobody caught."""
+    if _has_no_display():
+        from app.cli.console import print_error
+        from app.common.problem import Problem
+
+        print_error(Problem("no_display"))
+        return 2
     from app.common.log import install_crash_handler, set_up_logging
     from app.common.paths import app_paths
 
@@ -63,6 +69,12 @@ def _open_window(options: WindowOptions) -> int:
     finally:
         forget_crashes()
         close_log()
+
+
+def _has_no_display() -> bool:
+    """On Linux, Qt ends the whole program where it finds no screen."""
+    screens = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    return sys.platform == "linux" and not any(os.environ.get(name) for name in screens)
 
 
 def _tell_crash(report: CrashReport) -> None:

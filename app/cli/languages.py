@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from app.cli.values import language
@@ -37,7 +38,7 @@ def _named(arguments: Sequence[str]) -> Language | None:
 
 def _of_settings() -> Language | None:
     file = app_paths().settings_file
-    if not file.exists():
+    if not os.path.exists(file):  # Path.exists raises for a folder that may not be read
         return None
     from app.settings.store import load
 

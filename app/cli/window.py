@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from app.cli.arguments import PROGRAM, VerbParser, nearest, parse
 from app.cli.console import prepare_streams, print_error, print_text
@@ -75,7 +75,7 @@ def _parser() -> VerbParser:
 def _check_model(text: str) -> None:
     """A word that is neither a file nor a verb is a mistyped verb. Without a console nobody would read that, so the
     window opens and says itself that the file is missing."""
-    if sys.stderr is None or Path(text).exists():
+    if sys.stderr is None or os.path.exists(text):
         return
     if text.lower().endswith(".gguf") or "/" in text or "\\" in text:
         raise fail("file_missing", path=text)

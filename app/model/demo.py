@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.common.problem import ProblemError
+from app.common.problem import ProblemError, fail
 from app.model._demo_shape import SHAPE
 from app.model.gguf_writer import GgufWriter, ValueType, byte_symbols
 from app.model.reader import read_model
@@ -43,7 +43,10 @@ _WORDS = (
 
 
 def ensure_demo_model(path: str | os.PathLike[str]) -> Path:
-    """The demo model at ``path``; made when it is missing, damaged or of an older version. OSError: no place for it."""
+    """The demo model at ``path``; made when it is missing, damaged or of an older version.
+
+    Raises ProblemError ``demo_not_made``: there is no place for it.
+    """
     target = Path(path)
     try:
         model = read_model(target)
@@ -51,7 +54,10 @@ def ensure_demo_model(path: str | os.PathLike[str]) -> Path:
             return target
     except ProblemError:
         pass  # missing or damaged: it is made again
-    make_demo_model(target)
+    try:
+        make_demo_model(target)
+    except OSError as error:
+        raise fail("demo_not_made", (str(error),), path=str(target), why=error.strerror or str(error)) from error
     return target
 
 

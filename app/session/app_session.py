@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QUndoStack
 
 from app.common.paths import AppPaths, app_paths
@@ -167,14 +167,19 @@ class AppSession(QObject):
     # ---- start and end ----------------------------------------------------------------------------------------------
 
     def start(self, engine_path: str | None = None, hardware: HardwareSnapshot | None = None) -> None:
-        """Look for the engine and at the machine, in the background."""
-        if self._start_problem is not None:
-            self.message_raised.emit(self._start_problem)
+        """Look for the engine and at the machine, in the background. What was wrong with the settings is told once
+        the window has had the time to listen."""
+        QTimer.singleShot(0, self, self._tell_start_problem)
         if hardware is not None:
             self._is_this_machine = False
             self._engine.use_snapshot(hardware)
         self._engine.look(engine_path or self.settings.engine_path, keep_snapshot=hardware is not None)
         self._jobs.run(lambda: leftover_servers(self.paths), self._on_leftovers)
+
+    @Slot()
+    def _tell_start_problem(self) -> None:
+        if self._start_problem is not None:
+            self.message_raised.emit(self._start_problem)
 
     def _on_leftovers(self, servers: tuple[RunningServer, ...] | None, error: Exception | None) -> None:
         """Servers that an earlier Lanewise left behind when it crashed: they hold memory that the plan counts on."""

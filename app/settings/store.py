@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import dataclasses
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,7 +39,7 @@ def load(path: Path) -> LoadedSettings:
     One value that this version does not know (written by a newer one): the default of that field.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _read(path)
     except FileNotFoundError:
         return LoadedSettings(Settings())
     except UnicodeDecodeError:
@@ -50,6 +52,12 @@ def load(path: Path) -> LoadedSettings:
         return LoadedSettings(dataclasses.replace(from_json(Settings, _known_choices(data)), version=VERSION))
     except (ValueError, KeyError, TypeError, RecursionError):
         return LoadedSettings(Settings(), _set_aside(path))
+
+
+def _read(path: Path) -> str:
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for ever
+        raise OSError("no regular file")
+    return path.read_text(encoding="utf-8-sig")
 
 
 def load_settings(path: Path) -> Settings:
@@ -82,12 +90,23 @@ def upgraded(data: Any, steps: Mapping[int, Upgrade] = UPGRADES, to_version: int
 
 
 def _known_choices(data: dict[str, Any]) -> dict[str, Any]:
-    """Without the values that are none of a field's choices, and without a negative reserve."""
+    """Without the values that are none of a field's choices, a negative reserve, or a geometry that is none."""
     kept = {key: value for key, value in data.items() if key not in CHOICES or value in CHOICES[key]}
     reserve = kept.get("reserve_mib")
     if isinstance(reserve, int) and reserve < 0:
         del kept["reserve_mib"]
+    geometry = kept.get("window_geometry")
+    if isinstance(geometry, str) and not _is_base64(geometry):
+        del kept["window_geometry"]
     return kept
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _set_aside(path: Path) -> Problem:
@@ -104,10 +123,13 @@ def _warning(code: str, **params: str) -> Problem:
 
 
 def _replace_file(path: Path, text: str) -> None:
-    """Temporary file in the same folder, flushed to the disk, then renamed over the old one."""
+    """Temporary file in the same folder, flushed to the disk, then renamed over the old one.
+
+    A path that is no Unicode (a name in GBK on Linux) comes out as JSON's own escapes.
+    """
     handle, name = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

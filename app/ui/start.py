@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from PySide6.QtCore import QLibraryInfo, QLocale, QTimer, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from app.common.paths import app_paths
+from app.common.problem import ProblemError
 from app.common.start_options import WindowOptions
 from app.settings import Settings, changed, load_settings
 from app.ui.main_window import MainWindow
@@ -79,18 +81,25 @@ class Starter:
 
         options = self._options
         session = self.session = make_session(options)
-        snapshot = load_snapshot(Path(options.hardware)) if options.hardware else None
+        snapshot, problem = None, None
+        if options.hardware:
+            try:
+                snapshot = load_snapshot(Path(options.hardware))
+            except ProblemError as error:  # told by the window, which then shows this machine
+                problem = error.problem
         if options.build_engine:
             session.engine_changed.connect(self._on_engine)
         session.start(options.engine, snapshot)
         last = session.settings.last_model
         if options.model is not None:
             session.open_model(options.model)
-        elif last is not None and Path(last).is_file():
+        elif last is not None and os.path.isfile(last):
             session.open_model(last)
         else:
             session.open_demo()
         self._window.attach(session)
+        if problem is not None:
+            session.message_raised.emit(problem)
 
     def _on_engine(self) -> None:
         from app.session.state import EnginePhase

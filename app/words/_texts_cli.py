@@ -25,6 +25,10 @@ _MISTAKES: Entries = {
         "“{text}” is one argument too many for {verb}. Put a path with spaces in quotes.",
         "{verb} 多了一个参数“{text}”。带空格的路径请加引号。",
     ),
+    "problem.no_display": (
+        "There is no display here. Use the verbs (“lanewise --help”), or set QT_QPA_PLATFORM=offscreen for the tour.",
+        "此处没有显示器。请使用命令行动词（lanewise --help），或为导览设置 QT_QPA_PLATFORM=offscreen。",
+    ),
     "problem.cli_usage": ("{verb}: {text}. “{verb} --help” shows its use.", "{verb}：{text}。用法见“{verb} --help”。"),
     "problem.cli_value_missing": (
         "{option} needs a value, as in: {example}",

@@ -108,6 +108,10 @@ ENTRIES: Entries = {
         "{path} is a control vector, which steers a model. Choose the model file itself.",
         "{path} 是用于引导模型的控制向量。请选择模型文件本身。",
     ),
+    "problem.demo_not_made": (
+        "The demo model cannot be written to {path} ({why}). Free some space there, or open a model of your own.",
+        "无法将演示模型写入 {path}（{why}）。请在该处腾出空间，或打开自己的模型。",
+    ),
     "role.embedding": ("Embeddings", "词嵌入"),
     "role.output": ("Output head", "输出层"),
     "role.attention": ("Attention", "注意力"),

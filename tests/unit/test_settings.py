@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -68,6 +69,25 @@ def test_that_a_choice_of_a_newer_version_falls_back_alone(tmp_path: Path) -> No
     loaded = load(path)
     assert loaded.problem is None
     assert loaded.settings == Settings(shell="bash")
+
+
+@pytest.mark.parametrize("geometry", ["!!!notbase64", "AAA", "窗口"])
+def test_that_a_window_geometry_that_is_none_falls_back_alone(tmp_path: Path, geometry: str) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"theme": "dark", "window_geometry": geometry}))
+    assert load(path).settings == Settings(theme="dark")
+
+
+def test_that_a_path_that_is_no_unicode_survives(tmp_path: Path) -> None:
+    wanted = Settings(last_model="/m/\udcc4\udca3.gguf")  # a name in GBK, as Python reads it on Linux
+    save_settings(tmp_path / "settings.json", wanted)
+    assert load(tmp_path / "settings.json").settings == wanted
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_that_a_pipe_in_the_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "settings.json")
+    assert load(tmp_path / "settings.json").settings == Settings()
 
 
 def test_that_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def test_that_without_a_console_the_window_itself_says_that_a_file_is_gone(monke
 def window(monkeypatch):
     """Stands in for the real one, which needs Qt: what ``run_window`` does is up to the test."""
 
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+
     def stand_in(run_window):
         monkeypatch.setitem(sys.modules, "app.ui.start", SimpleNamespace(run_window=run_window))
 
@@ -78,3 +80,18 @@ def test_that_an_unattended_window_fails_when_anything_crashed_in_it(window, arg
 
     window(crashing)
     assert main(arguments) == code
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems always have a screen")
+def test_that_a_computer_without_a_display_is_told_instead_of_an_abort(window, monkeypatch, capsys):
+    window(lambda options: pytest.fail("opened"))
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    assert main([]) == 2
+    assert "no display" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "/" + "x" * 300, "x" * 300 + ".gguf"])
+def test_that_a_name_that_no_system_takes_is_only_a_missing_file(name, capsys):
+    assert window_options([name]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

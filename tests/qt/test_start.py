@@ -1,0 +1,92 @@
+"""What happens after the first paint, when something that was asked for or saved is of no use."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.common.start_options import WindowOptions
+from app.settings import Settings, save_settings
+from app.ui.start import Starter
+
+DATA = Path(__file__).parents[1] / "data" / "hardware"
+
+
+class Window:
+    """Stands in for the real one, which takes half a second to make: it hears what a session has to say."""
+
+    def __init__(self):
+        self.session = None
+        self.messages = []
+
+    def attach(self, session):
+        self.session = session
+        session.message_raised.connect(self.messages.append)
+
+
+@pytest.fixture
+def begin(qtbot, monkeypatch, tmp_path):
+    """Start with some options; the messages, once all is quiet."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("app.engine.locate.usual_folders", lambda: ())
+    window = Window()
+
+    def start(**options):
+        Starter(window, WindowOptions(**options)).begin()
+        with qtbot.waitSignal(window.session.model_changed):
+            pass
+        qtbot.waitUntil(lambda: window.session.is_idle)
+        return window
+
+    yield start
+    window.session.close()
+
+
+@pytest.mark.parametrize("name", ["gone.json", "damaged.json"])
+def test_that_a_machine_that_cannot_be_read_is_told_and_this_one_is_shown(begin, tmp_path, name):
+    (tmp_path / "damaged.json").write_text("{")
+    window = begin(hardware=str(tmp_path / name))
+    assert [m.code for m in window.messages] == ["snapshot_missing" if name == "gone.json" else "snapshot_unreadable"]
+    assert window.session.plan is not None
+
+
+def test_that_a_saved_machine_is_planned_for(begin):
+    window = begin(hardware=str(DATA / "laptop-rtx4080-i7-13700h.json"))
+    assert not window.messages
+    assert [d.name for d in window.session.plan.devices.gpus] == ["CUDA0"]
+
+
+@pytest.mark.parametrize("last", ["/" + "x" * 400, "/nowhere/m.gguf", "nul\0.gguf"])
+def test_that_a_last_model_that_is_gone_gives_the_demo(begin, lanewise_home, last):
+    save_settings(lanewise_home / "config" / "settings.json", Settings(last_model=last))
+    window = begin()
+    assert window.session.model.path == str(window.session.paths.demo_model)
+
+
+def test_that_damaged_settings_are_told_to_the_window(begin, lanewise_home):
+    (lanewise_home / "config").mkdir(parents=True)
+    (lanewise_home / "config" / "settings.json").write_text("{")
+    assert [m.code for m in begin().messages] == ["settings_damaged"]
+
+
+def test_that_a_home_that_is_no_folder_is_told(qtbot, monkeypatch, tmp_path):
+    (tmp_path / "home").write_text("")
+    monkeypatch.setenv("LANEWISE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("app.engine.locate.usual_folders", lambda: ())
+    window = Window()
+    Starter(window, WindowOptions()).begin()
+    qtbot.waitUntil(lambda: window.session.is_idle)
+    window.session.close()
+    assert {m.code for m in window.messages} == {"settings_unreadable", "demo_not_made"}
+
+
+def test_that_a_model_whose_name_is_no_unicode_opens_and_is_remembered(begin, lanewise_home, tmp_path):
+    from app.model.demo import make_demo_model
+
+    name = str(tmp_path / "\udcc4\udca3.gguf")
+    make_demo_model(name)
+    window = begin(model=name)
+    assert not window.messages
+    saved = json.loads((lanewise_home / "config" / "settings.json").read_text(encoding="utf-8"))
+    assert saved["last_model"] == name
