@@ -19,9 +19,13 @@ from app.hardware.types import HardwareSnapshot
 from app.model.reader import read_model
 from app.model.types import ModelInfo
 from app.planner.devices import DeviceWishes
+from app.planner.plan import PlanInputs
 from app.planner.types import RAM, KvHome, Plan, Wishes
 from app.work.engines import EngineHandle, capabilities_of, engine_problems, open_engine
 from app.work.planning import DEFAULT_PORT, parse_place, plan_and_notes, plan_inputs
+
+_RUN_ELSEWHERE = ("command", "export")
+"""Verbs whose command is run from another folder, where a relative path would name nothing."""
 
 _SERVER = re.compile(r"^RPC\d+\[(.+)\]$")
 
@@ -35,6 +39,7 @@ class PlanCase:
     engine: EngineHandle | None
     plan: Plan
     problems: tuple[Problem, ...]
+    inputs: PlanInputs | None = None
 
     @property
     def has_errors(self) -> bool:
@@ -51,7 +56,8 @@ def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> Plan
     """Make the plan that the options ask for. Raises ProblemError for bad input."""
     moves = tuple(_move(text) for text in options.place)
     wishes = _wishes(options)
-    model = read_model(model_path(options, verb))
+    path = model_path(options, verb)
+    model = read_model(os.path.abspath(path) if verb in _RUN_ELSEWHERE else path)
     engine = chosen_engine(options)
     hardware = machine_for(options, engine)
     device_wishes = device_wishes_of(options, hardware)
@@ -60,7 +66,7 @@ def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> Plan
     inputs = plan_inputs(model, hardware, wishes, device_wishes, capabilities, port, options.api_key or api_key)
     plan, notes = plan_and_notes(inputs, moves)
     around = (*engine_problems(engine), *left_out(options, hardware), *_switched_off(plan), *notes)
-    return PlanCase(model, hardware, engine, plan, worst_first((*plan.problems, *around)))
+    return PlanCase(model, hardware, engine, plan, worst_first((*plan.problems, *around)), inputs)
 
 
 def chosen_engine(options: Namespace) -> EngineHandle | None:

@@ -9,13 +9,32 @@ from typing import Any
 from app.common.problem import Problem
 from app.model.types import ModelInfo
 from app.planner.placement import homes, locations
+from app.planner.trades import Trade
 from app.planner.types import DeviceEstimate, Placement, Plan
 
 Json = Mapping[str, Any]
 
+_OPTION = {
+    "preset": "--preset",
+    "cache_type_k": "--ctk",
+    "cache_type_v": "--ctv",
+    "n_ctx": "--ctx",
+    "n_ubatch": "--ubatch",
+    "n_batch": "--batch",
+    "kv_home": "--kv",
+}
+"""The option of ``plan`` for each wish that a trade changes."""
 
-def plan_json(model: ModelInfo, plan: Plan, problems: Iterable[Problem], *, with_tensors: bool) -> Json:
-    """Everything that a script may rely on."""
+
+def plan_json(
+    model: ModelInfo,
+    plan: Plan,
+    problems: Iterable[Problem],
+    *,
+    with_tensors: bool,
+    offers: Iterable[Trade] | None = None,
+) -> Json:
+    """Everything that a script may rely on. ``offers``: the trades, where they were asked for."""
     result: dict[str, Any] = {
         "model": model_json(model),
         "devices": [device_json(device) for device in plan.estimate.devices],
@@ -38,9 +57,27 @@ def plan_json(model: ModelInfo, plan: Plan, problems: Iterable[Problem], *, with
         "figures": "estimated",
         "problems": problems_json(problems),
     }
+    if offers is not None:
+        result["trades"] = [trade_json(trade) for trade in offers]
     if with_tensors:
         result["placement"] = locations(model, plan.placement)
     return result
+
+
+def trade_json(trade: Trade) -> Json:
+    """One offer; ``changes`` are wishes by their options' names, empty when only the user can do it."""
+    return {
+        "code": trade.code,
+        "value": trade.value,
+        "changes": {_OPTION[name]: str(value) for name, value in trade.changes.items()},
+        "freed_bytes": trade.freed_bytes,
+        "expert_layers": trade.expert_layers,
+        "decode_gain": trade.decode_gain_tps,
+        "decode_gain_share": round(trade.decode_gain_share, 4),
+        "prompt_factor": trade.prompt_factor,
+        "ram_read_saved_bytes": trade.ram_read_saved_bytes,
+        "quality": trade.quality.value,
+    }
 
 
 def model_json(model: ModelInfo) -> Json:

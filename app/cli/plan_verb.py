@@ -8,6 +8,7 @@ from app.cli.arguments import VerbParser, add_wishes
 from app.cli.console import print_json, print_problems, print_text
 from app.cli.inputs import plan_case
 from app.common.problem import Severity
+from app.planner.trades import trades
 
 
 def add_options(parser: VerbParser) -> None:
@@ -22,7 +23,8 @@ def run(options: Namespace) -> int:
     if options.json:
         from app.cli.plan_json import plan_json
 
-        print_json(plan_json(case.model, case.plan, case.problems, with_tensors=options.tensors))
+        offers = trades(case.inputs, case.plan) if case.inputs is not None else ()
+        print_json(plan_json(case.model, case.plan, case.problems, with_tensors=options.tensors, offers=offers))
         print_problems(case.problems, least=Severity.ERROR)
     else:
         from app.cli.plan_text import plan_text

@@ -15,6 +15,7 @@ from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate, 
 from app.planner.overrides import compile_overrides, prove
 from app.planner.placement import expert_layers_in_ram, locations
 from app.planner.presets import PRESETS, preset_placement, wishes_for_preset
+from app.planner.sizing import memory_problem, reserve_problem
 from app.planner.speed import estimate_speed
 from app.planner.token_work import kv_read_bytes, ram_bytes_per_token
 from app.planner.types import RAM, DeviceSet, KvHome, MemoryEstimate, Override, Placement, Plan, Wishes
@@ -194,13 +195,17 @@ def _load_mode(model: ModelInfo, placement: Placement, predicted: MemoryEstimate
 
 def _problems(inputs: PlanInputs, predicted: MemoryEstimate) -> list[Problem]:
     model, wishes = inputs.model, inputs.wishes
-    found = []
+    no_room = memory_problem(model, inputs.devices, kv_settings(model, wishes), predicted)
+    found = [no_room] if no_room is not None else []
     for device in predicted.devices:
+        reserve = reserve_problem(device)
+        if reserve is not None:
+            found.append(reserve)
         left = device.left_bytes
         if left is not None and left < 0:
             code = "over_full_ram" if device.device == RAM else "over_full_gpu"
             found.append(Problem(code, Severity.ERROR, {"device": device.device, "missing_bytes": -left}))
-    found.extend(_kv_problems(model, wishes))
+    found.extend(kv_problems(model, wishes))
     n_ctx = context_of(model, wishes)
     if model.context_length is not None and n_ctx > model.context_length:
         params: dict[str, ParamValue] = {"n_ctx": n_ctx, "trained": model.context_length}
@@ -212,7 +217,7 @@ def _problems(inputs: PlanInputs, predicted: MemoryEstimate) -> list[Problem]:
     return found
 
 
-def _kv_problems(model: ModelInfo, wishes: Wishes) -> list[Problem]:
+def kv_problems(model: ModelInfo, wishes: Wishes) -> list[Problem]:
     """KV types the engine refuses at start: a row that is not whole blocks, quantised V without flash attention."""
     found = []
     with_kv = [layer for layer in model.layers if layer.head_count_kv]

@@ -99,7 +99,7 @@ def fill(
         return fewer
     without_kv = replace(nothing, kv_home=KvHome.RAM)
     if not estimate(without_kv).get(gpu).fits:
-        return fewer
+        without_kv = _fewer_layers(model, devices, without_kv, estimate)
     kv_in_ram = _fill_experts(model, devices, without_kv, estimate)
     return kv_in_ram if cost(kv_in_ram) < cost(fewer) else fewer
 

@@ -48,7 +48,7 @@ def test_that_an_over_full_device_is_the_answer_no(plan):
     said = plan("--ram-mib", "30")
     assert said.code == 1
     assert _codes(said)["over_full_ram"] == "error"
-    assert said.err.startswith("Error: RAM is over-full")
+    assert "Error: RAM is over-full" in said.err
     assert said.json["devices"][-1]["fits"] is False
 
 
@@ -261,3 +261,24 @@ def test_that_a_dense_model_gets_a_plan_and_a_note(run, dense):
     said = run("plan", dense, "--json", "--hardware", NO_GPU)
     assert said.code == 0
     assert _codes(said)["dense_model"] == "info"
+
+
+def test_that_the_trades_are_options_of_the_same_command(run, moe):
+    asked = ("--hardware", NO_GPU, "--device", "CUDA0=520", "--ctx", "16384", "--reserve-mib", "0")
+    offers = run("plan", moe, "--json", *asked).json["trades"]
+    offer = next(t for t in offers if t["code"] == "kv_type" and t["value"] == "q8_0")
+    assert offer["changes"] == {"--ctk": "q8_0", "--ctv": "q8_0"}
+    assert offer["quality"] == "hardly"
+    assert offer["freed_bytes"] > 0
+    options = [word for change in offer["changes"].items() for word in change]
+    before, after = (run("plan", moe, "--json", *asked, *more).json["devices"][1] for more in ((), options))
+    assert after["weights"] + after["kv"] <= before["weights"] + before["kv"]
+
+
+def test_that_a_machine_too_small_for_the_file_is_told_the_size_that_would_fit(run, moe):
+    said = run("plan", moe, "--json", "--hardware", NO_GPU, "--ram-mib", "12")
+    assert said.code == 1
+    problem = next(p for p in said.json["problems"] if p["code"] == "does_not_fit_memory")
+    assert problem["params"]["missing_bytes"] > 0
+    assert problem["params"]["file_fits_16k_bytes"] <= problem["params"]["file_fits_8k_bytes"]
+    assert "does not fit in memory" in said.err

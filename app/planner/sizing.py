@@ -1,0 +1,116 @@
+"""Does a file fit into a machine's memory at all, and how large a file would? Pure; needs no placement.
+
+Whatever is moved where, weights + KV + compute have to be somewhere: together they cannot exceed what all devices have
+free, less what is kept back and what the engine takes beyond its buffers. Sizes of a file are those of its weights:
+a header and the alignment of tensors are a few MiB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from app.common.problem import ParamValue, Problem, Severity
+from app.model.types import ModelInfo
+from app.planner.kv import KvSettings, kv_bytes_by_block
+from app.planner.types import RAM, DeviceEstimate, DeviceSet, MemoryEstimate
+
+_ASKED = (8192, 16384)
+"""Contexts that the answer names: a chat's and a longer one's."""
+_CTX_STEP = 1024
+_LEAST_CTX = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a model asks for beside its weights. ``kv_bytes(n_ctx)``: cache and recurrent state at a context."""
+
+    weights_bytes: int
+    kv_bytes: Callable[[int], int]
+    compute_bytes: int
+
+
+def room_bytes(devices: DeviceSet) -> int | None:
+    """What a model may take of all devices together; None where the free memory of one is unknown."""
+    room = 0
+    for device in devices.all:
+        if device.free_bytes is None:
+            return None
+        room += max(0, device.free_bytes - device.reserve_bytes - device.overhead_bytes)
+    return room
+
+
+def largest_file_bytes(devices: DeviceSet, needs: Needs, n_ctx: int) -> int | None:
+    """The largest weights that would leave room for everything else at this context; 0 when even that is too much."""
+    room = room_bytes(devices)
+    return None if room is None else max(0, room - needs.kv_bytes(n_ctx) - needs.compute_bytes)
+
+
+def largest_context(devices: DeviceSet, needs: Needs, wished: int) -> int | None:
+    """The largest context below ``wished`` that fits, in steps of 1024; None when not even the smallest does."""
+    room = room_bytes(devices)
+    if room is None:
+        return None
+
+    def fits(steps: int) -> bool:
+        n_ctx = steps * _CTX_STEP
+        return needs.weights_bytes + needs.kv_bytes(n_ctx) + needs.compute_bytes <= room
+
+    low, high = 0, (wished - 1) // _CTX_STEP
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    n_ctx = low * _CTX_STEP
+    return n_ctx if n_ctx >= _LEAST_CTX else None
+
+
+def no_room_problem(devices: DeviceSet, needs: Needs, n_ctx: int) -> Problem | None:
+    """``does_not_fit_memory`` with the missing bytes and the file sizes that would fit, ``context_too_long`` with the
+    longest one that fits, or None: there is room, or nobody knows."""
+    room = room_bytes(devices)
+    if room is None:
+        return None
+    missing = needs.weights_bytes + needs.kv_bytes(n_ctx) + needs.compute_bytes - room
+    if missing <= 0:
+        return None
+    shorter = largest_context(devices, needs, n_ctx)
+    params: dict[str, ParamValue] = {"missing_bytes": missing, "room_bytes": room, "n_ctx": n_ctx}
+    if shorter is not None:
+        return Problem("context_too_long", Severity.ERROR, params | {"fits_ctx": shorter})
+    params |= {"file_bytes": needs.weights_bytes}
+    for asked in _ASKED:
+        params[f"file_fits_{asked // 1024}k_bytes"] = largest_file_bytes(devices, needs, asked)
+    return Problem("does_not_fit_memory", Severity.ERROR, params)
+
+
+def memory_problem(model: ModelInfo, devices: DeviceSet, kv: KvSettings, predicted: MemoryEstimate) -> Problem | None:
+    """What ``no_room_problem`` says of a model whose header is known, with the compute buffers of its plan."""
+    weights = sum(d.weights_bytes for d in predicted.devices)
+
+    def kv_bytes(n_ctx: int) -> int:
+        return sum(kv_bytes_by_block(model, replace(kv, n_ctx=n_ctx)).values())
+
+    compute = sum(d.compute_bytes for d in predicted.devices)
+    return no_room_problem(devices, Needs(weights, kv_bytes, compute), kv.n_ctx)
+
+
+def problem_by_size(
+    devices: DeviceSet, file_bytes: int, kv_bytes_per_token: int, n_ctx: int, compute_bytes: int = 0
+) -> Problem | None:
+    """The same before anything is downloaded: from the file's size and its architecture's cache bytes per token
+    (heads x (key + value length) x 2 bytes x layers for f16)."""
+    return no_room_problem(devices, Needs(file_bytes, lambda tokens: tokens * kv_bytes_per_token, compute_bytes), n_ctx)
+
+
+def reserve_problem(device: DeviceEstimate) -> Problem | None:
+    """``reserve_above_free``: more is to be kept free on a card than there is."""
+    if device.device == RAM or device.free_bytes is None or not device.reserve_bytes:
+        return None
+    if device.reserve_bytes + device.overhead_bytes < device.free_bytes:
+        return None
+    params: Mapping[str, ParamValue] = {
+        "device": device.device,
+        "reserve_bytes": device.reserve_bytes,
+        "free_bytes": device.free_bytes,
+    }
+    return Problem("reserve_above_free", Severity.ERROR, params)
