@@ -28,10 +28,14 @@ class Script:
 
 
 def script(program: str, argv: Sequence[str], shell: Shell, comments: Iterable[str] = ()) -> Script:
-    """The file to write: .bat in UTF-8 without BOM, .ps1 with BOM (5.1 reads the ANSI code page otherwise), .sh."""
+    """The file to write: .bat in UTF-8 without BOM, .ps1 with BOM (5.1 reads the ANSI code page otherwise), .sh.
+
+    A name that is no UTF-8 (GBK on Linux) stands in .sh with its own bytes; elsewhere it is a UnicodeEncodeError.
+    """
     text = script_text(program, argv, shell, comments)
     is_powershell = shell in (Shell.POWERSHELL, Shell.PWSH)
-    data = text.encode("utf-8-sig" if is_powershell else "utf-8")
+    errors = "surrogateescape" if shell is Shell.BASH else "strict"
+    data = text.encode("utf-8-sig" if is_powershell else "utf-8", errors)
     return Script(data, EXTENSIONS[shell], shell is Shell.BASH)
 
 

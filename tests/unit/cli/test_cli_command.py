@@ -86,15 +86,34 @@ def test_that_an_exported_bash_script_runs_exactly_the_argv_in_a_clean_environme
     )
     program.chmod(0o755)
     script = tmp_path / "go.sh"
-    tricky = (*argv, "--alias", "a b'c\"d$HOME`x`\\", "")
+    tricky = (*argv, "--alias", "a b'c\"d$HOME`x`\\", "", "/m/\udcc4\udca3.gguf")
     export_script(script, str(program), tricky, "bash")
     env = {**os.environ, "HOME": str(tmp_path), "LLAMA_ARG_CTX_SIZE": "1", "XDG_CACHE_HOME": str(tmp_path / "cache")}
     subprocess.run([str(script)], check=True, timeout=30, env=env)
-    assert (program.parent / "argv").read_bytes().split(b"\0")[:-1] == [word.encode() for word in tricky]
+    assert (program.parent / "argv").read_bytes().split(b"\0")[:-1] == [os.fsencode(word) for word in tricky]
     seen = (program.parent / "env").read_bytes().split(b"\0")
     assert not [pair for pair in seen if pair.startswith(b"LLAMA_ARG_")]
     (home,) = [pair for pair in seen if pair.startswith(b"XDG_CONFIG_HOME=")]
     assert home.startswith(f"XDG_CONFIG_HOME={tmp_path}".encode())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no permission bits")
+@pytest.mark.parametrize(("suffix", "shell"), [(".sh", "bash"), (".bat", "cmd"), (".ps1", "powershell")])
+def test_that_a_script_with_a_key_is_for_its_owner_alone(tmp_path, suffix, shell):
+    script = tmp_path / f"go{suffix}"
+    script.write_text("an older one that everybody may read", encoding="utf-8")
+    export_script(script, None, ("-m", "m.gguf", "--api-key", "lw-secret"), shell)
+    assert script.stat().st_mode & 0o777 == (0o700 if suffix == ".sh" else 0o600)
+    export_script(script, None, ("-m", "m.gguf"), shell)
+    assert script.stat().st_mode & 0o044
+
+
+def test_that_the_commands_of_a_relative_path_run_from_any_folder(run, moe, monkeypatch, tmp_path):
+    monkeypatch.chdir(moe.parent)
+    argv = run("command", moe.name, "--hardware", NO_GPU, "--shell", "json").json
+    assert argv[argv.index("-m") + 1] == str(moe)
+    run("export", moe.name, "--hardware", NO_GPU, "--to", tmp_path / "go.sh")
+    assert str(moe) in (tmp_path / "go.sh").read_text(encoding="utf-8")
 
 
 def test_that_an_older_script_is_replaced_whole(tmp_path):
