@@ -7,30 +7,31 @@ differ from their neighbours; the result is kept, because most moves on the boar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import count
+from operator import itemgetter
 from typing import NamedTuple
 
-from app.model.types import LayerFacts, ModelInfo, TensorInfo
+from app.model.types import ModelInfo, TensorInfo
 from app.planner.graph.build import GraphSettings, Homes
 from app.planner.graph.repeats import representative
 from app.planner.graph.whole import Backends, buffer_sizes
 from app.planner.kv import KvSettings, sliding_cells
-from app.planner.placement import NOT_LOADED, homes, kv_device
+from app.planner.placement import NOT_LOADED, homes
 from app.planner.types import RAM, DeviceKind, DeviceSet, KvHome, Placement
 
 _CUDA_NAMES = ("CUDA", "ROCm", "MUSA")
 """Devices whose backend is built from ggml-cuda."""
-_KEPT_RESULTS = 512
+_KEPT_RESULTS = 2048
 _KEPT_MODELS = 4
 
 
 class _Block(NamedTuple):
-    """A block's tensors and what of them decides its graph."""
+    """A block's tensors; ``kind`` is the same number for blocks of the same shapes."""
 
-    names: tuple[str, ...]
-    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    places: Callable[[Mapping[str, str]], tuple[str, ...]]
     sizes: tuple[int, ...]
-    facts: LayerFacts | None
+    kind: int
 
 
 class _Prepared:
@@ -40,26 +41,54 @@ class _Prepared:
         self.model = model
         self.infos: dict[str, TensorInfo] = {t.name: t for t in model.tensors if t.role not in NOT_LOADED}
         self.blocks = _blocks(model, self.infos)
-        self.rest = tuple(name for name, info in self.infos.items() if info.block is None)
+        self.rest = _places([name for name, info in self.infos.items() if info.block is None])
+        self.memo = _Memo()
+
+    def keep(self, memo: _Memo, key: object, sizes: tuple[int, ...]) -> None:
+        """Remember a result; a full memory is replaced by an empty one."""
+        memo.results[key] = sizes
+        if len(memo.results) >= _KEPT_RESULTS or len(memo.kinds) >= _KEPT_RESULTS:
+            self.memo = _Memo()
+
+
+class _Memo:
+    """Results by graph, and numbers for the kinds of blocks; safe to fill from several threads."""
+
+    def __init__(self) -> None:
         self.results: dict[object, tuple[int, ...]] = {}
+        self.kinds: dict[object, int] = {}
+        self._numbers = count()
+
+    def kind(self, what: object) -> int:
+        """The same number for the same thing."""
+        known = self.kinds.get(what)
+        return self.kinds.setdefault(what, next(self._numbers)) if known is None else known
+
+
+def _places(names: list[str]) -> Callable[[Mapping[str, str]], tuple[str, ...]]:
+    """Picks these tensors' devices out of a placement, always as a tuple."""
+    if not names:
+        return lambda where: ()
+    if len(names) == 1:
+        return lambda where: (where[names[0]],)
+    return itemgetter(*names)
 
 
 def _blocks(model: ModelInfo, infos: Mapping[str, TensorInfo]) -> tuple[_Block, ...]:
-    """The blocks that run; equal ones share one object, so comparing them is quick."""
+    """The blocks that run: MTP blocks do not, without speculation."""
     n_run = model.block_count - model.nextn_count
     found: list[list[TensorInfo]] = [[] for _ in range(n_run)]
     for info in infos.values():
         if info.block is not None and info.block < n_run:
             found[info.block].append(info)
-    return tuple(
-        _Block(
-            tuple(t.name for t in tensors),
-            tuple((t.name.split(".", 2)[2], t.shape) for t in tensors),
-            tuple(t.n_bytes for t in tensors),
-            model.layers[i] if i < len(model.layers) else None,
-        )
-        for i, tensors in enumerate(found)
-    )
+    kinds: dict[object, int] = {}
+    made: list[_Block] = []
+    for i, tensors in enumerate(found):
+        shapes = tuple((t.name.split(".", 2)[2], t.shape) for t in tensors)
+        facts = (shapes, model.layers[i] if i < len(model.layers) else None, model.used_experts(i))
+        kind = kinds.setdefault(facts, len(kinds))
+        made.append(_Block(_places([t.name for t in tensors]), tuple(t.n_bytes for t in tensors), kind))
+    return tuple(made)
 
 
 _prepared: list[_Prepared] = []
@@ -98,24 +127,42 @@ def compute_bytes(
     ``fuses_experts`` since #25952, ``reserves_f16_cache`` since #23907. ``takes_embeddings`` since #18550.
     """
     prepared = _prepare(model)
+    unit_homes = homes(placement)
+    in_ram = placement.kv_home is KvHome.RAM
+    settings = graph_settings(model, kv, flash_attention, mask_is_f32, n_outputs, takes_embeddings)
+    backends = _backends(model, placement, devices, op_offload, (fuses_experts, reserves_f16_cache))
+    memo = prepared.memo
+    kinds = _kinds(prepared.blocks, memo, where, unit_homes, in_ram, any(backends.offloads))
+    blocks = representative(kinds)
+    seen = tuple([kinds[block] for block in blocks])
+    key = (seen, prepared.rest(where), unit_homes[-1], settings, backends, devices.gpus)
+    sizes = memo.results.get(key)
+    if sizes is None:
+        sizes = _simulated(prepared, where, unit_homes, in_ram, devices, settings, blocks, backends)
+        prepared.keep(memo, key, sizes)
+    return dict(zip((*(d.name for d in devices.gpus), RAM), sizes, strict=True))
+
+
+def _simulated(
+    prepared: _Prepared,
+    where: Mapping[str, str],
+    unit_homes: tuple[str, ...],
+    in_ram: bool,
+    devices: DeviceSet,
+    settings: GraphSettings,
+    blocks: tuple[int, ...],
+    backends: Backends,
+) -> tuple[int, ...]:
     number = {device.name: i for i, device in enumerate(devices.gpus)}
     number[RAM] = len(number)
-    backends = _backends(model, placement, devices, op_offload, (fuses_experts, reserves_f16_cache))
-    unit_homes = tuple(number[home] for home in homes(placement))
-    caches = tuple(number[kv_device(placement, block)] for block in range(len(prepared.blocks)))
-    settings = graph_settings(model, kv, flash_attention, mask_is_f32, n_outputs, takes_embeddings)
-    tensors = {name: number[device] for name, device in where.items()}
-    kinds = _kinds(prepared, tensors, caches, any(backends.offloads))
-    rest = tuple(tensors.get(name, number[RAM]) for name in prepared.rest)
-    key = (tuple(kinds), rest, unit_homes[-1], settings, backends)
-    sizes = prepared.results.get(key)
-    if sizes is None:
-        run = Homes(unit_homes, caches, tensors, number[RAM])
-        sizes = buffer_sizes(model, prepared.infos, settings, run, representative(kinds), backends)
-        if len(prepared.results) >= _KEPT_RESULTS:
-            prepared.results.clear()
-        prepared.results[key] = sizes
-    return dict(zip(number, sizes, strict=True))
+    units = tuple(number[home] for home in unit_homes)
+    run = Homes(
+        units=units,
+        caches=(number[RAM],) * len(units) if in_ram else units,
+        tensors={name: number[device] for name, device in where.items()},
+        cpu=number[RAM],
+    )
+    return buffer_sizes(prepared.model, prepared.infos, settings, run, blocks, backends)
 
 
 def _backends(
@@ -166,13 +213,21 @@ def graph_settings(
 
 
 def _kinds(
-    prepared: _Prepared, tensors: Mapping[str, int], caches: tuple[int, ...], offloads: bool
-) -> list[tuple[object, ...]]:
-    """What makes one block's graph differ from another's; sizes count only where weights may be copied."""
-    kinds: list[tuple[object, ...]] = []
-    for block, cache in zip(prepared.blocks, caches, strict=True):
-        places = tuple([tensors[name] for name in block.names])
-        kinds.append((block.shapes, places, cache, block.facts, block.sizes if offloads else None))
+    blocks: tuple[_Block, ...],
+    memo: _Memo,
+    where: Mapping[str, str],
+    unit_homes: tuple[str, ...],
+    in_ram: bool,
+    offloads: bool,
+) -> list[int]:
+    """What makes one block's graph differ from another's; sizes count only where weights may be copied to a card."""
+    kinds: list[int] = []
+    for block, home in zip(blocks, unit_homes, strict=False):
+        places = block.places(where)
+        copied = None
+        if offloads and RAM in places:
+            copied = tuple([size for size, place in zip(block.sizes, places, strict=True) if place == RAM])
+        kinds.append(memo.kind((block.kind, places, RAM if in_ram else home, copied)))
     if kinds:
-        kinds[-1] = (*kinds[-1], "last")
+        kinds[-1] = -1 - kinds[-1]  # the last block is unlike any other: it drops rows
     return kinds

@@ -37,7 +37,8 @@ class KvSettings:
     """What the cache's size depends on. ``n_ctx`` is the total over all slots.
 
     ``keeps_mla_values``: engines from before llama.cpp#19067 and ik_llama.cpp's ``-mla 1`` without flash attention
-    cache c^KV a second time, as V.
+    cache c^KV a second time, as V. ``flash_attention``: without it V is stored transposed, every block's rows as wide
+    as the widest block's (llama-kv-cache.cpp:210).
     """
 
     n_ctx: int
@@ -48,6 +49,7 @@ class KvSettings:
     is_unified: bool = True
     swa_full: bool = False
     keeps_mla_values: bool = False
+    flash_attention: bool = True
 
     @property
     def n_streams(self) -> int:
@@ -88,10 +90,16 @@ def _attention_bytes(model: ModelInfo, layer: LayerFacts, settings: KvSettings) 
     heads = layer.head_count_kv
     row = row_bytes(settings.cache_type_k, layer.key_length * heads, heads)
     if not model.is_mla:  # MLA keeps one latent row and no V cache (llama-kv-cache.cpp:196 has_v = !is_mla)
-        row += row_bytes(settings.cache_type_v, layer.value_length * heads, heads)
+        width = layer.value_length * heads if settings.flash_attention else _widest_values(model)
+        row += row_bytes(settings.cache_type_v, width, heads)
     elif settings.keeps_mla_values:
         row += row_bytes(settings.cache_type_v, _number(model, "attention.kv_lora_rank"))
     return cells * settings.n_streams * row
+
+
+def _widest_values(model: ModelInfo) -> int:
+    """n_embd_v_gqa_max, llama-hparams.cpp."""
+    return max(layer.value_length * layer.head_count_kv for layer in model.layers)
 
 
 def _number(model: ModelInfo, key: str) -> int:

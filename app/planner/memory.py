@@ -39,7 +39,7 @@ def estimate(
     tensors' locations when the caller has them.
     """
     where = locations(model, placement) if where is None else where
-    kv_blocks = kv_bytes_by_block(model, settings.kv)
+    kv_blocks = kv_bytes_by_block(model, replace(settings.kv, flash_attention=settings.flash_attention))
     weights = _weights(model, placement, devices, where)
     kv = {d.name: 0 for d in devices.all}
     for block, n_bytes in kv_blocks.items():
@@ -86,7 +86,8 @@ def _weights(
             by_role = by_device[device]
             by_role[tensor.role] = by_role.get(tensor.role, 0) + tensor.n_bytes
     output_home = placement.home_of_unit(placement.block_count)
-    if model.has_tied_output and output_home != RAM:
+    # Gemma 4 makes the output's copy before the embedding, so it has both even where they lie together (gemma4.cpp)
+    if model.has_tied_output and (output_home != RAM or model.architecture == "gemma4"):
         copy = sum(t.n_bytes for t in model.tensors if t.name == "token_embd.weight")
         by_role = by_device[output_home]
         by_role[Role.OUTPUT] = by_role.get(Role.OUTPUT, 0) + copy

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from app.model.gguf_writer import GgufWriter, ValueType
 from tests.tools.sparse_architectures import ARCHITECTURES
-from tests.tools.sparse_vocabulary import add_vocabulary
+from tests.tools.sparse_vocabulary import BareWriter, add_vocabulary
 
 _DATA = Path(__file__).parent.parent / "data" / "model"
 _FILE_TYPE_Q4_K_M = 15
@@ -237,9 +237,12 @@ _MODELS: dict[str, tuple[Callable[[GgufWriter, TypeOf], None], str | None]] = {
 NAMES = (*_MODELS, *ARCHITECTURES)
 
 
-def make_sparse(name: str, path: str | os.PathLike[str]) -> None:
-    """Write one of ``NAMES``: a header of some MB, a file of its real size that takes the header's place on disk."""
-    writer = GgufWriter()
+def make_sparse(name: str, path: str | os.PathLike[str], *, has_vocabulary: bool = True) -> None:
+    """Write one of ``NAMES``: a header of some MB, a file of its real size that takes the header's place on disk.
+
+    The engine wants the vocabulary; without it the header is made in a few milliseconds.
+    """
+    writer = GgufWriter() if has_vocabulary else BareWriter()
     file_type = _FILE_TYPE_Q4_K_M
     if name in ARCHITECTURES:
         ARCHITECTURES[name](writer)

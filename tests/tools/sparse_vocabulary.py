@@ -5,10 +5,16 @@ from __future__ import annotations
 from app.model.gguf_writer import GgufWriter, ValueType, byte_symbols
 
 
+class BareWriter(GgufWriter):
+    """A writer for models without a vocabulary: quickly made, enough for whatever only looks at tensors."""
+
+
 def add_vocabulary(
     writer: GgufWriter, pre: str, n_vocab: int, n_merges: int, bos: int, eos: int, *, add_bos: bool
 ) -> None:
     """A synthetic but valid byte-level BPE vocabulary of the real size: each merge makes a new token of two others."""
+    if isinstance(writer, BareWriter):
+        return
     tokens = list(byte_symbols())
     seen = set(tokens)
     letters = [token for token in tokens if len(token.encode()) == 1 and token.isalpha()]

@@ -86,12 +86,15 @@ class Allocator:
     def run(self, nodes: Sequence[tuple[Tensor, int]], leafs: Sequence[Tensor]) -> None:
         """``nodes``: (tensor, backend) in running order, input copies included."""
         for tensor in leafs:
-            self._place(tensor, tensor.backend)
+            if tensor.is_pending:
+                self._place(tensor, tensor.backend)
         self._count(nodes)
         for node, backend in nodes:
             for parent in node.srcs:
-                self._place(parent, backend)
-            self._place(node, backend)
+                if parent.is_pending:
+                    self._place(parent, backend)
+            if node.is_pending:
+                self._place(node, backend)
             for parent in node.srcs:
                 parent.n_children -= 1
                 if not parent.n_children and not parent.n_views:
@@ -102,17 +105,15 @@ class Allocator:
         for node, backend in nodes:
             if node.root is not None and node.op:
                 node.root.n_views += 1
-            if node.is_input:
+            if node.is_input and node.is_pending:
                 self._place(node, backend)
             for src in node.srcs:
                 src.n_children += 1
-                if src.is_input:
+                if src.is_input and src.is_pending:
                     self._place(src, backend)
 
     def _place(self, tensor: Tensor, backend: int) -> None:
-        if tensor.is_allocated or tensor.home is not None or tensor.root is not None:
-            return
-        tensor.is_allocated = True
+        tensor.is_allocated, tensor.is_pending = True, False
         if tensor.op in IN_PLACE and self._reuse(tensor):
             return
         tensor.place = backend
@@ -121,17 +122,12 @@ class Allocator:
         tensor.address = self._arenas[backend].take(tensor.n_bytes)
 
     def _reuse(self, tensor: Tensor) -> bool:
-        """Take over the memory of a source that nobody else needs (ggml-alloc.c:619-672)."""
+        """Take over the memory of a source that nobody else needs (ggml-alloc.c:619-672; views never give theirs)."""
         for parent in tensor.srcs:
-            root = parent.root
-            if root is None:
-                if not parent.is_allocated or parent.is_output or parent.n_children != 1 or parent.n_views:
-                    continue
-                owner = parent
-            else:
+            if not parent.is_allocated or parent.is_output or parent.n_children != 1 or parent.n_views:
                 continue
             if parent.is_plain and parent.ne == tensor.ne and parent.element == tensor.element:
-                self._hand_over(owner, tensor)
+                self._hand_over(parent, tensor)
                 return True
         return False
 

@@ -35,8 +35,8 @@ class GraphSettings:
     """What the graph's shapes depend on besides the model. ``n_tokens`` is one micro-batch.
 
     ``n_seqs``: slots; ``n_streams``: separate caches; ``n_outputs``: logit rows. ``casts_mask``: the mask of flash
-    attention is an F32 input (before ggml-org/llama.cpp#23764). ``takes_embeddings``: the graph has inputs for rows that
-    are no text (since #18550).
+    attention is an F32 input (before ggml-org/llama.cpp#23764). ``takes_embeddings``: the graph has inputs for rows
+    that are no text (since #18550).
     """
 
     n_tokens: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.planner.graph.build import Build
-from app.planner.graph.ggml import Tensor, cont, get_rows, like, mul_mat_id, new, reshape, view, window
+from app.planner.graph.ggml import Tensor, get_rows, like, mul_mat_id, new, reshape, view, window
 
 _FUSED_EXPERTS = 15
 """MOE_WEIGHTED_REDUCTION_MAX_EXPERTS, ggml-cuda.cu:3096."""
@@ -137,20 +137,18 @@ def _scaled(b: Build, x: Tensor, name: str, chosen: Tensor) -> Tensor:
 
 
 def _summed(b: Build, cur: Tensor, used: int) -> Tensor:
-    """One window per chosen expert, added up one after the other (llama-graph.cpp:2381-2405)."""
+    """The chosen experts' rows added up (llama-graph.cpp:2381-2405).
+
+    The engine has a window and a sum per expert; all but the first sum work in place, so one step stands for them.
+    """
     b.graph.expand(cur)
     embd, n = cur.ne[0], cur.ne[2]
-    n_bytes = ((n - 1) * used + 1) * embd * 4
-    parts = [view(cur, (embd, n, 1, 1), is_plain=used == 1, n_bytes=n_bytes) for _ in range(used)]
-    for part in parts:
-        b.graph.expand(part)
-    total = parts[0]
-    for i, part in enumerate(parts[1:], start=2):
-        total = like("add", total, part)
-        if i == used <= _FUSED_EXPERTS:
-            total.keeps = cur
-        b.graph.expand(total)
-    return cont(total) if used == 1 else total
+    rows = view(cur, (embd, n, 1, 1), is_plain=False, n_bytes=((n - 1) * used + 1) * embd * 4)
+    total = new("sum_experts", (embd, n, 1, 1), rows)
+    if 1 < used <= _FUSED_EXPERTS:
+        total.keeps = cur
+    b.graph.expand(total)
+    return total
 
 
 def shared(b: Build, x: Tensor, blk: str, gate_op: str = "") -> Tensor | None:

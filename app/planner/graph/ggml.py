@@ -26,15 +26,16 @@ class Tensor:
     """One tensor; mutable, because the scheduler and the allocator keep their state in it.
 
     ``home``: index of the device that holds it already (weights, caches), None for what the graph computes.
-    ``root``: the tensor whose memory a view uses. ``is_plain``: contiguous, so another tensor of the same shape has
+    ``root``: the tensor whose memory a view uses. ``is_pending``: has no memory
+    yet and needs some. ``is_plain``: contiguous, so another tensor of the same shape has
     the same layout. ``scratch``: bytes that CUDA adds behind the result; ``keeps``: a product whose factors CUDA keeps
     until this tensor is done.
     """
 
     __slots__ = (
-        "address", "backend", "copies", "element", "home", "is_allocated", "is_input", "is_output", "is_plain",
-        "is_seen", "is_weight", "keeps", "n_bytes", "n_children", "n_views", "ne", "op", "place", "root", "scratch",
-        "srcs",
+        "address", "backend", "copies", "element", "home", "is_allocated", "is_input", "is_output", "is_pending",
+        "is_plain", "is_seen", "is_weight", "keeps", "n_bytes", "n_children", "n_views", "ne", "op", "place", "root",
+        "scratch", "srcs",
     )  # fmt: skip
 
     def __init__(self, op: str, ne: Shape, element: int = F32, srcs: tuple[Tensor, ...] = ()) -> None:
@@ -45,7 +46,7 @@ class Tensor:
         self.n_bytes = ne[0] * ne[1] * ne[2] * ne[3] * element
         self.root: Tensor | None = None
         self.home: int | None = None
-        self.is_plain = True
+        self.is_plain = self.is_pending = True
         self.is_weight = self.is_input = self.is_output = self.is_seen = self.is_allocated = False
         self.backend = -1
         self.n_children = self.n_views = 0
@@ -88,7 +89,7 @@ def leaf(ne: Shape, element: int = F32) -> Tensor:
 def stored(ne: Shape, n_bytes: int, home: int, *, is_weight: bool) -> Tensor:
     """A weight or a cache that a device holds already."""
     tensor = Tensor("", ne)
-    tensor.n_bytes, tensor.home, tensor.is_weight = n_bytes, home, is_weight
+    tensor.n_bytes, tensor.home, tensor.is_weight, tensor.is_pending = n_bytes, home, is_weight, False
     return tensor
 
 
@@ -106,7 +107,7 @@ def view(a: Tensor, ne: Shape, *, is_plain: bool = True, n_bytes: int | None = N
     """A window on ``a``. ``n_bytes``: what a copy of it takes where rows lie apart (ggml_nbytes of the strides)."""
     tensor = Tensor(op, ne, a.element, (a,))
     tensor.root = a.root or a
-    tensor.is_plain = is_plain
+    tensor.is_plain, tensor.is_pending = is_plain, False
     if n_bytes is not None:
         tensor.n_bytes = n_bytes
     return tensor
@@ -126,7 +127,7 @@ def written(target: Tensor, *srcs: Tensor, op: str = "write") -> Tensor:
     """set_rows, cpy and the like: the result is ``target``'s own memory."""
     tensor = Tensor(op, target.ne, target.element, srcs)
     tensor.root = target.root or target
-    tensor.is_plain, tensor.n_bytes = target.is_plain, target.n_bytes
+    tensor.is_plain, tensor.n_bytes, tensor.is_pending = target.is_plain, target.n_bytes, False
     return tensor
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 _KEPT = 3
-"""Repetitions kept of each repeating group: two at its start and the last one before what follows."""
+"""Equal blocks kept in a row: two at the start and the last one before what follows."""
+_KEPT_GROUPS = 2
+"""Equal groups of several blocks kept in a row: the first and the last."""
 _LONGEST = 8
 """Blocks in a repeating group: interleaved attention repeats after 2 to 6."""
 
@@ -25,7 +27,8 @@ def representative(kinds: Sequence[Hashable]) -> tuple[int, ...]:
 
 
 def _without_repeats(kept: list[int], kinds: Sequence[Hashable], length: int) -> list[int]:
-    """Cut every run of equal groups of this length down to ``_KEPT`` groups."""
+    """Cut every run of equal groups of this length down to the kept number."""
+    allowed = _KEPT if length == 1 else _KEPT_GROUPS
     result: list[int] = []
     at = 0
     while at < len(kept):
@@ -34,8 +37,8 @@ def _without_repeats(kept: list[int], kinds: Sequence[Hashable], length: int) ->
         while [kinds[i] for i in kept[end : end + length]] == group and end + length <= len(kept):
             end += length
         repeats = (end - at) // length
-        if repeats > _KEPT:
-            result += kept[at : at + (_KEPT - 1) * length] + kept[end - length : end]
+        if repeats > allowed:
+            result += kept[at : at + (allowed - 1) * length] + kept[end - length : end]
             at = end
         else:
             result.append(kept[at])

@@ -36,6 +36,11 @@ class Scheduler:
 
     def run(self, graph: Graph) -> None:
         """Afterwards ``order`` are the nodes with their backends, copies included, and ``leafs`` what comes first."""
+        if not self._cpu:  # one backend: nothing to choose, nothing to copy
+            for tensor in (*graph.leafs, *graph.nodes):
+                tensor.backend = 0
+            self.order, self.leafs = [(node, 0) for node in graph.nodes], graph.leafs
+            return
         for tensor in graph.leafs:
             if tensor.backend < 0:
                 tensor.backend = self._known(tensor)
@@ -125,7 +130,7 @@ class Scheduler:
         """A finished split: its input copies come first, each after a view that keeps the original alive (:1593)."""
         for src, copy in inputs:
             keep = Tensor("", src.ne, src.element, (src,))
-            keep.root = src.root or src
+            keep.root, keep.is_pending = src.root or src, False
             self.order.append((keep, src.backend))
             self.order.append((copy, backend))
         for node, home in pending:
@@ -152,7 +157,7 @@ def _keeper(product: Tensor) -> Tensor:
     """A step that does nothing but need the product's factors (``add_alloc_dep``, ggml-cuda.cu:4646)."""
     first = product.srcs[0]
     keep = Tensor("", first.ne, first.element, tuple(product.srcs))
-    keep.root = first.root or first
+    keep.root, keep.is_pending = first.root or first, False
     return keep
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,33 +11,43 @@ from app.planner.kv import CACHE_TYPES, KvSettings, kv_bytes_by_block, row_bytes
 from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate
 from app.planner.placement import all_in_ram, all_on_gpu, with_experts_in_ram
 from app.planner.types import RAM
-from tests.tools.dry_run_cases import CPU_ONLY, WITH_RPC, dry_runs
+from tests.tools.dry_run_cases import CPU_ONLY, MODEL_NAMES, PLACEMENTS, WITH_RPC, dry_runs
 from tests.unit.planner.synthetic_boards import ONE_GPU, QWEN3, moe
 
 MIB = 1 << 20
 
 
-def _compared(real_headers):
+@pytest.fixture(scope="module")
+def compared(real_headers):
     """(run, device, predicted, told) for every device of every dry run."""
+    rows = []
     for run in dry_runs():
         model = real_headers[run.model]
         predicted = estimate(model, run.place(model), run.devices, run.settings)
-        for device, told in run.mib.items():
-            yield run, device, predicted.get(device), told
+        rows += [(run, device, predicted.get(device), told) for device, told in run.mib.items()]
+    return rows
 
 
-def test_that_weights_and_kv_equal_the_engine_to_one_mib_in_every_dry_run(real_headers):
-    n = 0
-    for run, device, predicted, (weights, kv, _) in _compared(real_headers):
+def test_that_weights_and_kv_equal_the_engine_to_one_mib_in_every_dry_run(compared):
+    for run, device, predicted, (weights, kv, _) in compared:
         assert 0 <= predicted.weights_bytes / MIB - weights < 1.01, (run, device)
         assert 0 <= predicted.kv_bytes / MIB - kv < 1.01, (run, device)
-        n += 1
-    assert n == 416
 
 
-def test_that_the_compute_buffer_equals_the_engine_to_one_mib_in_every_dry_run(real_headers):
-    for run, device, predicted, (_, _, compute) in _compared(real_headers):
+def test_that_the_compute_buffer_equals_the_engine_to_one_mib_in_every_dry_run(compared):
+    for run, device, predicted, (_, _, compute) in compared:
         assert 0 <= predicted.compute_bytes / MIB - compute < 1.01, (run, device)
+
+
+def test_that_the_recorded_runs_cover_every_model_placement_and_kind_of_setting(compared):
+    runs = {id(run): run for run, *_ in compared}.values()
+    assert len(runs) >= 400
+    assert {run.model for run in runs} == set(MODEL_NAMES)
+    assert {run.placement for run in runs} == set(PLACEMENTS)
+    assert {run.flash_attn for run in runs} == {"on", "off", "auto"}
+    assert {run.n_slots for run in runs} == {1, 2, 4}
+    assert {run.is_unified for run in runs} == {True, False}
+    assert {run.cache_type for run in runs} >= {"f16", "bf16", "q8_0", "q4_0"}
 
 
 def test_that_the_four_settings_of_the_articles_plan_are_exact(real_headers):
