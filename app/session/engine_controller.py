@@ -35,6 +35,8 @@ class EngineController(QObject):
         self._paths = paths
         self._cancel_build = threading.Event()
         self._look_id = 0
+        self._machine_id = 0
+        self._is_saved = False
         self.handle: EngineHandle | None = None
         self.hardware: HardwareSnapshot | None = None
         self.state = EngineState(EnginePhase.LOOKING)
@@ -43,6 +45,8 @@ class EngineController(QObject):
 
     def use_snapshot(self, snapshot: HardwareSnapshot) -> None:
         """Show a saved machine instead of this one (``--hardware FILE``)."""
+        self._machine_id += 1  # what a look at this machine still finds out is not wanted any more
+        self._is_saved = True
         self.hardware = snapshot
         self.hardware_changed.emit()
 
@@ -52,9 +56,7 @@ class EngineController(QObject):
         look_id = self._look_id
         self._set(EngineState(EnginePhase.LOOKING))
         if self.hardware is None and not keep_snapshot:
-            self._jobs.run(
-                lambda: look_at_machine(None), lambda result, error: self._on_first_look(look_id, result, error)
-            )
+            self._jobs.run(lambda: look_at_machine(None), self._on_first_look)
 
         def on_engine(handle: EngineHandle | None, error: Exception | None) -> None:
             if look_id != self._look_id:
@@ -68,29 +70,26 @@ class EngineController(QObject):
                 self._set(EngineState(EnginePhase.READY, handle.binary.path, build))
             elif error is None:
                 self._set(EngineState(EnginePhase.MISSING))
-            if not keep_snapshot:
-                self._jobs.run(self._look_again, lambda result, failure: self._on_hardware(look_id, result, failure))
+            if not keep_snapshot and not self._is_saved:
+                self._probe(self._look_again)
 
         self._jobs.run(lambda: open_engine(explicit, self._paths), on_engine)
 
     def refresh_hardware(self) -> None:
-        """Look at the machine again (free memory changes all the time)."""
-        self._look_id += 1
-        look_id = self._look_id
+        """Look at the machine again (free memory changes all the time); a search for the engine goes on."""
+        self._is_saved = False
         binary = self.handle.binary if self.handle else None
         servers = self.rpc_servers
-        self._jobs.run(
-            lambda: look_at_machine(binary, servers), lambda result, error: self._on_hardware(look_id, result, error)
-        )
+        self._probe(lambda: look_at_machine(binary, servers))
 
     def measure_ram(self) -> None:
         """Measure RAM reading for about a second."""
         snapshot = self.hardware
         if snapshot is None:
             return
-        look_id = self._look_id
+        machine_id = self._machine_id
         self._jobs.run(
-            lambda: with_measured_ram(snapshot), lambda result, error: self._on_hardware(look_id, result, error)
+            lambda: with_measured_ram(snapshot), lambda result, error: self._on_hardware(machine_id, result, error)
         )
 
     def build(self, on_built: Callable[[], None]) -> None:
@@ -112,10 +111,16 @@ class EngineController(QObject):
         """Give up a running build; the job runner waits for its end."""
         self._cancel_build.set()
 
-    def _on_first_look(self, look_id: int, snapshot: HardwareSnapshot | None, error: Exception | None) -> None:
+    def _on_first_look(self, snapshot: HardwareSnapshot | None, error: Exception | None) -> None:
         """The probes' answer; the engine's comes later and then counts."""
         if self.hardware is None:
-            self._on_hardware(look_id, snapshot, error)
+            self._on_hardware(self._machine_id, snapshot, error)
+
+    def _probe(self, look: Callable[[], HardwareSnapshot]) -> None:
+        """Look in the background; only the newest look counts."""
+        self._machine_id += 1
+        machine_id = self._machine_id
+        self._jobs.run(look, lambda result, error: self._on_hardware(machine_id, result, error))
 
     def _look_again(self) -> HardwareSnapshot:
         binary = self.handle.binary if self.handle else None
@@ -123,8 +128,8 @@ class EngineController(QObject):
             return ask_engine(self.hardware, binary, self.rpc_servers)
         return look_at_machine(binary, self.rpc_servers)
 
-    def _on_hardware(self, look_id: int, snapshot: HardwareSnapshot | None, error: Exception | None) -> None:
-        if look_id != self._look_id:
+    def _on_hardware(self, machine_id: int, snapshot: HardwareSnapshot | None, error: Exception | None) -> None:
+        if machine_id != self._machine_id:
             return
         if error is not None or snapshot is None:
             self.failed.emit(problem_of(error))
@@ -149,8 +154,10 @@ class EngineController(QObject):
 
 
 def _with_known_speed(new: HardwareSnapshot, old: HardwareSnapshot | None) -> HardwareSnapshot:
-    """A measured RAM speed outlives another look at the same machine."""
+    """A measured RAM speed outlives another look at the same machine; that of a saved one does not come along."""
     if old is None or new.memory.measured_gbs is not None or old.memory.measured_gbs is None:
+        return new
+    if (new.cpu.name, new.memory.total_bytes) != (old.cpu.name, old.memory.total_bytes):
         return new
     sources = {**new.sources, "memory.measured_gbs": old.sources.get("memory.measured_gbs", "measured")}
     return replace(new, memory=replace(new.memory, measured_gbs=old.memory.measured_gbs), sources=sources)

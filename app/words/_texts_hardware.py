@@ -43,6 +43,7 @@ _CORES: Entries = {
 
 _LABELS: Entries = {
     "machine.title": ("This machine", "本机"),
+    "machine.title_saved": ("Saved machine", "已保存的机器"),
     "machine.group.cpu": ("Processor", "处理器"),
     "machine.group.ram": ("Memory (RAM)", "内存 (RAM)"),
     "machine.group.gpu": ("Graphics", "显卡"),
@@ -93,6 +94,7 @@ _LABELS: Entries = {
     "machine.measure": ("Measure RAM speed", "测量内存速度"),
     "machine.measuring": ("Measuring RAM speed…", "正在测量内存速度…"),
     "machine.refresh": ("Look again", "重新检测"),
+    "machine.back": ("Back to this machine", "回到本机"),
     "machine.save": ("Save snapshot…", "保存快照…"),
     "machine.load": ("Open snapshot…", "打开快照…"),
 }
@@ -221,6 +223,10 @@ _FINDINGS: Entries = {
         "bits). Choose a smaller model or a smaller quantization.",
         "内存（{ram_bytes:size}）加显存（{vram_bytes:size}）对 30B 级 MoE 模型（4 位量化约 17 GiB）来说偏小。"
         "请选择更小的模型或更低的量化。",
+    ),
+    "problem.saved_machine_not_measured": (
+        "These are the figures of a saved machine. Go back to this machine on the Machine page to measure its RAM.",
+        "这里显示的是已保存的机器。请先在“本机”页回到本机，再测量内存速度。",
     ),
     "problem.virtual_machine": (
         "This is a virtual machine: it does not show P-cores, E-cores or memory channels. Run Lanewise on the host to "

@@ -41,6 +41,7 @@ ENTRIES: Entries = {
     "plan.redo_what": ("Redo: {what}", "重做：{what}"),
     "plan.chip.layers": ("{n:count layer|layers}", "{n} 层"),
     "plan.chip.experts": ("{n:count expert|experts}, {used} per token", "{n} 个专家，每 token 用 {used} 个"),
+    "plan.chip.saved_machine": ("for a saved machine", "针对已保存的机器"),
     "plan.engine.name": ("Engine: {state}", "引擎：{state}"),
     "plan.engine.ready": ("llama.cpp {build}", "llama.cpp {build}"),
     "plan.engine.ready_unknown": ("llama.cpp, build unknown", "llama.cpp，版本未知"),

@@ -14,11 +14,13 @@ from app.planner.moves import move
 from app.planner.placement import expert_layers_in_ram, with_experts_in_ram
 from app.planner.plan import kv_settings, make_plan, run_settings_of
 from app.planner.presets import wishes_for_preset
+from app.planner.trades import trades
 from app.planner.types import Refusal, Wishes
 from app.session.board_state import BoardState, ChangeBoard
 from app.session.state import ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
 from app.settings.settings import Settings, changed
 from app.work.engines import capabilities_of
+from app.work.exporting import command_text
 from app.work.planning import plan_inputs
 
 
@@ -37,12 +39,14 @@ class FakeSession(QObject):
     settings_changed = Signal()
     verification_changed = Signal()
     model_loading_changed = Signal(bool)
+    trades_changed = Signal()
 
     def __init__(self, hardware=None, model=None, **settings):
         super().__init__()
         self.settings = Settings(language="en", theme="light", shell="powershell", **settings)
         self.undo_stack = QUndoStack(self)
         self.hardware = hardware
+        self.is_this_machine = True
         self.engine = EngineState(EnginePhase.READY, "C:/llama/llama-server.exe", "b11434")
         self.run = RunState(RunPhase.STOPPED)
         self.chat = ChatState(ChatPhase.IDLE)
@@ -86,7 +90,7 @@ class FakeSession(QObject):
         return len(expert_layers_in_ram(self.model, self.plan.placement)) if self.plan else 0
 
     def command_text(self, shell):
-        return " ".join(["llama-server", *(a if a.isascii() and " " not in a else f'"{a}"' for a in self.plan.argv)])
+        return command_text(None, self.plan.argv, shell)
 
     def history(self):
         return RingBuffer(60)
@@ -127,6 +131,18 @@ class FakeSession(QObject):
 
     def apply_preset(self, name):
         self._push(BoardState(wishes_for_preset(self._board.wishes, name), None, self._board.gpu), "preset")
+
+    @property
+    def trades(self):
+        return trades(self._plan_inputs(), self.plan) if self.plan else None
+
+    def apply_trade(self, index):
+        trade = self.trades[index]
+        self.wished.append(("apply_trade", trade.code))
+        if trade.code == "preset":
+            self.apply_preset(trade.value)
+        elif trade.changes:
+            self.set_wishes(**trade.changes)
 
     def set_device_enabled(self, name, on):
         self._push(BoardState(self._board.wishes, None, name if on else ""), "device")
@@ -187,12 +203,14 @@ class FakeSession(QObject):
         self._replan()
         self.plan_changed.emit()
 
+    def _plan_inputs(self):
+        device_wishes = DeviceWishes(gpu=self._board.gpu)
+        return plan_inputs(self.model, self.hardware, self._board.wishes, device_wishes, capabilities_of(None))
+
     def _replan(self):
         if self.model is None or self.hardware is None:
             return
-        device_wishes = DeviceWishes(gpu=self._board.gpu)
-        inputs = plan_inputs(self.model, self.hardware, self._board.wishes, device_wishes, capabilities_of(None))
-        self.plan = make_plan(inputs, self._board.placement, is_edited=self._board.placement is not None)
+        self.plan = make_plan(self._plan_inputs(), self._board.placement, is_edited=self._board.placement is not None)
         kv = kv_bytes_by_block(self.model, kv_settings(self.model, self.plan.wishes))
         columns = cards_by_device(self.model, self.plan.placement, [d.name for d in self.plan.devices.all], kv)
         home = self.plan.placement.home_of_unit(self.model.block_count)

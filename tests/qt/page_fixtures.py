@@ -325,6 +325,7 @@ class FakeSession(QObject):
         self.plan: Plan | None = plan()
         self.launched: Plan | None = None
         self.hardware: HardwareSnapshot | None = laptop()
+        self.is_this_machine = True
         self.engine = EngineState(EnginePhase.READY, "C:\\llama.cpp\\llama-server.exe", "b11434")
         self.run = RunState(RunPhase.STOPPED)
         self.chat = ChatState(ChatPhase.IDLE)

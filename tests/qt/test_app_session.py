@@ -1,5 +1,6 @@
 """The session: one plan behind every view, undo over all of it, and trouble told in one place."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -279,3 +280,29 @@ def test_that_an_export_is_a_script_with_the_shown_command(session, qtbot, qwen,
         assert word in text
     session.export_script(str(tmp_path / "no" / "such" / "folder" / "x.sh"), "bash")
     assert messages[-1].code == "export_failed"
+
+
+def test_that_a_saved_machines_ram_speed_is_neither_measured_here_nor_taken_along(
+    session, qtbot, monkeypatch, messages
+):
+    saved = load_snapshot(LAPTOP)
+    saved = dataclasses.replace(saved, memory=dataclasses.replace(saved.memory, measured_gbs=71.0))
+    here = load_snapshot(DATA / "vm-no-gpu.json")
+    monkeypatch.setattr("app.session.engine_controller.look_at_machine", lambda binary, servers=(): here)
+    session.start(None, saved)
+    qtbot.waitUntil(lambda: session.is_idle)
+    session.measure_ram()
+    assert [m.code for m in messages] == ["saved_machine_not_measured"]
+    assert not session.is_this_machine
+    session.refresh_hardware()
+    qtbot.waitUntil(lambda: session.hardware == here)
+    assert session.is_this_machine
+    assert session.hardware.memory.measured_gbs == here.memory.measured_gbs
+
+
+def test_that_another_look_at_the_machine_does_not_lose_the_engine_that_is_being_searched(session, qtbot, monkeypatch):
+    here = load_snapshot(DATA / "vm-no-gpu.json")
+    monkeypatch.setattr("app.session.engine_controller.look_at_machine", lambda binary, servers=(): here)
+    session.start(None)
+    session.refresh_hardware()
+    qtbot.waitUntil(lambda: session.engine.phase is EnginePhase.MISSING)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from app.planner.types import RAM
 from app.ui.board.board import Board
 from app.ui.board.card_model import encode_ids
+from app.ui.board.column import short_name
 from tests.qt.fake_session import FakeSession
 from tests.qt.plan_models import laptop, qwen3_30b, small_moe
 
@@ -276,3 +277,11 @@ def test_that_every_column_tells_its_name_and_numbers_to_a_screen_reader(stage):
     assert "RTX 4080 Laptop" in column.view.accessibleName()
     assert "RTX 4080 Laptop" in column.bar.accessibleName()
     assert "MiB" in column.bar.accessibleDescription()
+
+
+def test_that_a_card_is_named_without_its_makers_words():
+    assert short_name("NVIDIA GeForce RTX 4080 Laptop GPU") == "RTX 4080 Laptop"
+    assert short_name("AMD Radeon RX 7900 XT") == "Radeon RX 7900 XT"
+    assert short_name("Intel(R) Iris(R) Xe Graphics") == "Intel Iris Xe Graphics"
+    assert short_name("NVIDIA H200") == "H200"
+    assert short_name("127.0.0.1:50052") == "127.0.0.1:50052"

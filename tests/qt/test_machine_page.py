@@ -198,3 +198,15 @@ def test_that_buttons_can_be_reached_by_keyboard(page):
     for button in page.findChildren(QAbstractButton):
         assert button.accessibleName() or button.text()
         assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+def test_that_a_saved_machine_is_called_one_and_its_ram_is_not_measured_here(page, session):
+    session.is_this_machine = False
+    session.hardware_changed.emit()
+    assert "Saved machine" in shown(page)
+    assert not page.measure_button.isEnabled()
+    assert "Back to this machine" in [button.text() for button in page.findChildren(QAbstractButton)]
+    session.is_this_machine = True
+    session.hardware_changed.emit()
+    assert "This machine" in shown(page)
+    assert page.measure_button.isEnabled()

@@ -289,3 +289,25 @@ def test_that_the_page_fits_a_small_window_in_both_languages(session, qtbot, lan
 @pytest.mark.parametrize("code", [code for code in ENTRIES if code.startswith("plan.limit.")])
 def test_that_every_limit_has_a_sentence(code):
     assert say(code).endswith(".")
+
+
+def test_that_the_status_line_forgets_a_move_that_was_undone(page, session):
+    page.board.request_move(("output",), RAM)
+    assert page.command.status.text().startswith("Output head → RAM.")
+    session.undo_stack.undo()
+    assert page.command.status.text() == ""
+
+
+def test_that_a_wish_is_as_wide_as_the_text_that_the_user_chose(page, session, qtbot):
+    preset = page.wishes.preset.combo
+    preset.setCurrentIndex(preset.findData("all-cpu"))
+    preset.activated.emit(preset.currentIndex())
+    qtbot.waitUntil(lambda: preset.width() >= preset.sizeHint().width())
+    assert preset.currentText() == "Everything in RAM"
+
+
+def test_that_a_plan_for_a_saved_machine_says_so(page, session):
+    assert "for a saved machine" not in page.header.chip_texts
+    session.is_this_machine = False
+    session.hardware_changed.emit()
+    assert page.header.chip_texts[0] == "for a saved machine"

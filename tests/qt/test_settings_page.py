@@ -168,3 +168,12 @@ def test_that_no_words_are_cut_at_the_smallest_window(qtbot, session, language):
     right = page.engine.mapTo(page, page.engine.rect().topRight()).x()
     assert right < 956
     page.close()
+
+
+def test_that_a_long_engine_path_is_shown_whole(page, qtbot):
+    path = "/home/someone/.cache/lanewise/engines/b11434-rpc-x86_64/llama-server"
+    page.engine.set_state(EngineState(EnginePhase.READY, path, "b11434"), None)
+    page.resize(1282, 768)
+    page.show()
+    (label,) = [label for label in page.findChildren(QLabel) if label.text() == path]
+    qtbot.waitUntil(lambda: label.height() >= label.heightForWidth(label.width()))

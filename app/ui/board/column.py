@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, QSize, Qt, Signal, Slot
@@ -25,11 +26,17 @@ from app.words import Language, current_language, say
 from app.work.verifying import VerifiedDevice
 
 _MARKS = {"ok": "check", "error": "error"}
+_MAKERS_WORDS = re.compile(r"^NVIDIA (?:GeForce )?|^AMD (?=Radeon)|\((?:R|TM)\)|(?<=Laptop) GPU$")
+
+
+def short_name(name: str) -> str:
+    """A card's name as people say it, "RTX 4080 Laptop": the column's head has more to tell than who made it."""
+    return _MAKERS_WORDS.sub("", name).strip() or name
 
 
 def device_title(device: Device) -> str:
-    """The name in a column's head: RAM, or the graphics card's own name."""
-    return say("board.ram") if device.is_ram else (device.description or device.name)
+    """The name in a column's head: RAM, or the graphics card's own name without the maker's."""
+    return say("board.ram") if device.is_ram else (short_name(device.description) or device.name)
 
 
 def in_sentence(name: str) -> str:
@@ -173,6 +180,7 @@ class BoardColumn(CardFrame):
         """Show new values in the widgets that are there, and say in words what the bar shows."""
         name = device_title(device)
         _set_text(self._title, name)
+        self._title.setToolTip(device.description if device.description != name else "")
         _set_text(self._facts, device_facts(device, hardware))
         self.view.setAccessibleName(say("board.cards.name", device=name))
         budget = self.bar.budget

@@ -80,6 +80,7 @@ class MachinePage(QWidget):
 
     def _make_head(self) -> None:
         self._head = QWidget()
+        self._title = SectionTitle(say("machine.title"), factor=1.3)
         self._os = Chip()
         self._refresh = PlainButton(say("machine.refresh"))
         self._refresh.clicked.connect(self._session.refresh_hardware)
@@ -93,7 +94,7 @@ class MachinePage(QWidget):
         self._verdict.setWordWrap(True)
         top = QHBoxLayout()
         top.setSpacing(8)
-        top.addWidget(SectionTitle(say("machine.title"), factor=1.3))
+        top.addWidget(self._title)
         top.addWidget(self._os)
         top.addStretch(1)
         for button in (self._load, self._save, self._refresh, self._measure):
@@ -125,6 +126,7 @@ class MachinePage(QWidget):
         if self._measuring_since is None or self._measuring_since is not snapshot:
             self._set_measuring(None)
         self._save.setEnabled(snapshot is not None)
+        self._show_whose()
         if snapshot is None:
             self._verdict.setText(say("machine_page.looking"))
             self._os.hide()
@@ -194,13 +196,20 @@ class MachinePage(QWidget):
         card.body.addWidget(DimLabel(say(code), wrap=True))
         return card
 
+    def _show_whose(self) -> None:
+        """This machine or a saved one: the second has no RAM that could be measured here."""
+        is_here = self._session.is_this_machine
+        self._title.setText(say("machine.title" if is_here else "machine.title_saved"))
+        self._refresh.setText(say("machine.refresh" if is_here else "machine.back"))
+        self._measure.setToolTip("" if is_here else say("problem.saved_machine_not_measured"))
+
     def _set_measuring(self, since: HardwareSnapshot | None) -> None:
         self._measuring_since = since
         snapshot = self._session.hardware
         is_known = snapshot is not None and snapshot.memory.measured_gbs is not None
         code = "machine_page.measure_again" if is_known else "machine.measure"
         self._measure.setText(say(code if since is None else "machine.measuring"))
-        self._measure.setEnabled(since is None and snapshot is not None)
+        self._measure.setEnabled(since is None and snapshot is not None and self._session.is_this_machine)
         set_look(self._measure, "plain" if is_known else "primary")
 
     @Slot()

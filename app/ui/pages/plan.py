@@ -121,7 +121,7 @@ class PlanPage(QWidget):
         session.verification_changed.connect(self._on_verification)
         session.engine_changed.connect(self._on_engine)
         session.run_changed.connect(self._on_engine)
-        session.hardware_changed.connect(self._on_plan)
+        session.hardware_changed.connect(self._on_hardware)
         session.settings_changed.connect(self._on_settings)
         session.model_loading_changed.connect(self._on_loading)
         self.header.open_requested.connect(self.choose_model)
@@ -180,6 +180,7 @@ class PlanPage(QWidget):
     @Slot()
     def _on_plan(self) -> None:
         plan = self._session.plan
+        self.command.forget()  # what it told was about the plan before; the board tells a new move right now
         if plan is not None:
             self.board.refresh()
             self.slider.refresh()
@@ -191,6 +192,11 @@ class PlanPage(QWidget):
         self._refresh_no_gpu()
         self.command.refresh()
         self._refresh_stack()
+
+    @Slot()
+    def _on_hardware(self) -> None:
+        self.header.refresh_model()  # it says when the machine is a saved one
+        self._on_plan()
 
     @Slot()
     def _on_verification(self) -> None:

@@ -180,6 +180,11 @@ class CommandPanel(QFrame):
         """Show a text in the status line."""
         self.status.setText(text)
 
+    def forget(self) -> None:
+        """Clear the status line, unless it says why Launch cannot be pressed."""
+        if not self.status.property("hindrance"):
+            self.say("")
+
     @Slot()
     def copy_command(self) -> None:
         """Copy the command and say so."""

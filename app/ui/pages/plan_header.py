@@ -157,6 +157,8 @@ class PlanHeader(QWidget):
         """Show the model's name and chips."""
         model = self._session.model
         texts = model_chips(model) if model is not None else ()
+        if texts and not self._session.is_this_machine:
+            texts = (say("plan.chip.saved_machine"), *texts)  # first: chips give way from the end
         self._name.setText(model_title(model) if model is not None else say("plan.no_model"))
         for button in (self._open, self._undo, self._redo):
             button.setVisible(model is not None)

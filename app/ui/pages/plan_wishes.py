@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.ui.pages import plan_choices as choices
@@ -44,6 +44,7 @@ class Wish(QWidget):
         line.addWidget(self.combo)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._current: object = None
+        self._hint = QSize()
         self.combo.activated.connect(self._on_activated)
         edit = self.combo.lineEdit()
         if edit is not None:
@@ -52,9 +53,9 @@ class Wish(QWidget):
     def show_value(self, offered: list[choices.Choice], current: object) -> None:
         """Offer these values and show the one in use; fires nothing."""
         self._current = current
-        before = self.combo.sizeHint()
         self.combo.set_choices(offered, current)
-        if self.combo.sizeHint() != before:
+        if self.combo.sizeHint() != self._hint:  # also after the user's own choice, which stood before this call
+            self._hint = self.combo.sizeHint()
             self.combo.updateGeometry()
 
     @Slot(int)

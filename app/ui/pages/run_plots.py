@@ -121,6 +121,8 @@ class RunPlots(QWidget):
             plot.set_span(seconds)
 
     def set_live(self, is_live: bool) -> None:
-        """While a server runs the plots move; afterwards the last picture stays."""
+        """While a server runs the plots move; afterwards their last picture stays, but the cores show no old load."""
         for plot in self.plots:
             plot.set_live(is_live)
+        if not is_live:
+            self.cores.take({}, None)

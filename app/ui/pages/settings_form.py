@@ -9,6 +9,7 @@ from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import DimLabel, SectionTitle
 
 _LABEL_CHARACTERS = 16
+_WHOLE_CELL = Qt.AlignmentFlag(0)
 
 
 class FormCard(CardFrame):
@@ -33,7 +34,8 @@ class FormCard(CardFrame):
         if isinstance(control, QWidget):
             caption.setBuddy(control)
             control.setAccessibleName(label)
-            self._grid.addWidget(control, row, 1, Qt.AlignmentFlag.AlignLeft)
+            is_text = isinstance(control, QLabel)  # an aligned label would wrap at its first guess and be cut off
+            self._grid.addWidget(control, row, 1, _WHOLE_CELL if is_text else Qt.AlignmentFlag.AlignLeft)
         else:
             self._grid.addLayout(control, row, 1)
         if note:
