@@ -51,7 +51,7 @@ class DryRun:
     flash_attn: str
     n_slots: int
     is_unified: bool = True
-    mib: dict[str, list[int]] = field(default_factory=dict, hash=False)
+    mib: dict[str, list[int]] = field(default_factory=dict, compare=False)
 
     @property
     def devices(self) -> DeviceSet:
