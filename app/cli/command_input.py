@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from argparse import Namespace
@@ -55,7 +56,7 @@ def command_case(options: Namespace, verb: str) -> CommandCase:
     """Read the command and everything around it. Raises ProblemError for bad input."""
     path = model_path(options, verb)
     pasted = _pasted(options)
-    model = read_model(path)
+    model = read_model(os.path.abspath(path))  # what is printed is run from any folder
     engine = chosen_engine(options)
     hardware = machine_for(options, engine)
     capabilities = capabilities_of(engine)

@@ -1,4 +1,4 @@
-"""``export``: a script that runs exactly the plan's command."""
+"""``export``: a script that runs exactly the plan's command, the plan itself, or a router preset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from app.cli.console import print_json, print_problems, print_text
 from app.cli.inputs import plan_case
 from app.common.problem import Severity, fail
 from app.words import say
-from app.work.exporting import SCRIPT_SHELLS, export_script
+from app.work.engines import capabilities_of
+from app.work.exporting import OTHER_KINDS, SCRIPT_SHELLS, export_plan, export_preset, export_script
+from app.work.planning import alias_of
 
 
 def add_options(parser: VerbParser) -> None:
@@ -20,17 +22,25 @@ def add_options(parser: VerbParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Write the script; its suffix says for which shell."""
+    """Write the file; its suffix says what it is and for which shell."""
+    endings = (*SCRIPT_SHELLS, *OTHER_KINDS)
     if not options.to:
-        raise fail("cli_export_where", suffixes=" ".join(SCRIPT_SHELLS))
+        raise fail("cli_export_where", suffixes=" ".join(endings))
     path = Path(options.to)
-    shell = SCRIPT_SHELLS.get(path.suffix.lower())
-    if shell is None:
-        raise fail("cli_export_kind", path=str(path), suffixes=", ".join(SCRIPT_SHELLS))
+    ending = path.suffix.lower()
+    if ending not in endings:
+        raise fail("cli_export_kind", path=str(path), suffixes=", ".join(endings))
     case = plan_case(options, "export")
-    export_script(path, case.program, case.plan.argv, shell)
+    capabilities = capabilities_of(case.engine)
+    kind = OTHER_KINDS.get(ending, "script")
+    if kind == "plan":
+        export_plan(path, case.plan, case.model, capabilities)
+    elif kind == "preset":
+        export_preset(path, case.plan, alias_of(case.model), capabilities)
+    else:
+        export_script(path, case.program, case.plan.argv, SCRIPT_SHELLS[ending])
     if options.json:
-        print_json({"path": str(path), "shell": shell})
+        print_json({"path": str(path), "shell": SCRIPT_SHELLS.get(ending), "kind": kind})
     else:
         print_text(say("problem.exported", path=str(path)))
     print_problems(case.problems, least=Severity.WARNING)

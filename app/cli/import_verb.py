@@ -23,7 +23,7 @@ def run(options: Namespace) -> int:
     asked = command_case(options, "import")
     result = plan_of_command(asked.command, asked.inputs)
     problems = worst_first((*result.plan.problems, *result.problems, *asked.problems))
-    case = PlanCase(asked.model, asked.hardware, asked.engine, result.plan, problems)
+    case = PlanCase(asked.model, asked.hardware, asked.engine, result.plan, problems, asked.inputs)
     if options.json:
         from app.cli.plan_json import plan_json
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.cli.arguments import model_path
@@ -20,8 +20,10 @@ from app.model.reader import read_model
 from app.model.types import ModelInfo
 from app.planner.devices import DeviceWishes
 from app.planner.plan import PlanInputs
-from app.planner.types import RAM, KvHome, Plan, Wishes
+from app.planner.types import RAM, KvHome, Placement, Plan, Wishes
 from app.work.engines import EngineHandle, capabilities_of, engine_problems, open_engine
+from app.work.plan_file import SavedPlan, read_plan_file
+from app.work.plan_opening import open_plan
 from app.work.planning import DEFAULT_PORT, parse_place, plan_and_notes, plan_inputs
 
 _RUN_ELSEWHERE = ("command", "export")
@@ -55,7 +57,8 @@ class PlanCase:
 def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> PlanCase:
     """Make the plan that the options ask for. Raises ProblemError for bad input."""
     moves = tuple(_move(text) for text in options.place)
-    wishes = _wishes(options)
+    saved = read_plan_file(Path(options.plan)) if options.plan else None
+    wishes = _wishes(options) if saved is None else _saved_wishes(options, saved)
     path = model_path(options, verb)
     model = read_model(os.path.abspath(path) if verb in _RUN_ELSEWHERE else path)
     engine = chosen_engine(options)
@@ -64,8 +67,9 @@ def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> Plan
     port = DEFAULT_PORT if options.port is None else options.port
     capabilities = capabilities_of(engine)
     inputs = plan_inputs(model, hardware, wishes, device_wishes, capabilities, port, options.api_key or api_key)
-    plan, notes = plan_and_notes(inputs, moves)
-    around = (*engine_problems(engine), *left_out(options, hardware), *_switched_off(plan), *notes)
+    inputs, placement, told = _opened(options, saved, inputs)
+    plan, notes = plan_and_notes(inputs, moves, placement)
+    around = (*told, *engine_problems(engine), *left_out(options, hardware), *_switched_off(plan), *notes)
     return PlanCase(model, hardware, engine, plan, worst_first((*plan.problems, *around)), inputs)
 
 
@@ -115,6 +119,43 @@ def _wishes(options: Namespace) -> Wishes:
         preset=options.preset,
         extra=split_arguments(options.extra),
     )
+
+
+_WISH_OPTIONS = {
+    "n_ctx": "--ctx",
+    "cache_type_k": "--ctk",
+    "cache_type_v": "--ctv",
+    "n_batch": "--batch",
+    "n_ubatch": "--ubatch",
+    "flash_attn": "--flash-attn",
+    "n_slots": "--slots",
+    "n_threads": "--threads",
+    "prompt_cache_mib": "--prompt-cache-mib",
+    "reserve_mib": "--reserve-mib",
+    "kv_home": "--kv",
+    "n_gpu_layers": "--ngl",
+    "preset": "--preset",
+    "extra": "--extra",
+}
+
+
+def _saved_wishes(options: Namespace, saved: SavedPlan) -> Wishes:
+    """The saved wishes; every option that was named replaces its own."""
+    named = _wishes(options)
+    changed = {field: getattr(named, field) for field, flag in _WISH_OPTIONS.items() if flag in options.given}
+    return replace(saved.wishes, **changed)
+
+
+def _opened(
+    options: Namespace, saved: SavedPlan | None, inputs: PlanInputs
+) -> tuple[PlanInputs, Placement | None, tuple[Problem, ...]]:
+    """The saved placement on this machine, unless a preset or ``--ngl`` asks for another one; None = the preset's."""
+    if saved is None:
+        return inputs, None, ()
+    opened = open_plan(saved, inputs)
+    port = opened.inputs.port if options.port is None else options.port
+    places_anew = not options.given.isdisjoint({"--preset", "--ngl"})
+    return replace(opened.inputs, port=port), None if places_anew else opened.placement, opened.problems
 
 
 def device_wishes_of(options: Namespace, hardware: HardwareSnapshot) -> DeviceWishes:

@@ -103,7 +103,7 @@ def placement_for(
     bare = Placement(model.block_count, runs, {}, kv_home)
     rules = _spread_over_cards(command.rules, bare) if command.is_ik else command.rules
     targets, problems = rule_devices(rules, devices)
-    return replace(bare, overrides=_overrides(rules, targets, model, bare)), problems
+    return replace(bare, overrides=overrides_from_rules(rules, targets, model, bare)), problems
 
 
 def _spread_over_cards(rules: tuple[TensorRule, ...], bare: Placement) -> tuple[TensorRule, ...]:
@@ -156,10 +156,11 @@ def rule_devices(
     return tuple(targets), tuple(problems)
 
 
-def _overrides(
+def overrides_from_rules(
     rules: tuple[TensorRule, ...], targets: tuple[str | None, ...], model: ModelInfo, bare: Placement
 ) -> Mapping[str, str]:
-    """Only tensors that do not stay at home. A rule for a tied embedding also moves the output's copy of it."""
+    """Tensor -> device by the first rule that finds it, for those that do not stay at home; a rule without a target is
+    passed over. A rule for a tied embedding also moves the output's copy of it."""
     loaded = {t.name: t for t in model.tensors if t.role not in NOT_LOADED}
     kept = [(rule, target) for rule, target in zip(rules, targets, strict=True) if target is not None]
     hits = match_rules([rule for rule, _ in kept], tuple(loaded))

@@ -119,6 +119,8 @@ class Given:
     @property
     def words(self) -> tuple[str, ...]:
         """The option as it goes into an argv."""
+        if self.flag in _SWITCHES:
+            return (self.flag,)
         return (*((self.flag,) if self.flag else ()), *self.values)
 
 
@@ -234,16 +236,17 @@ def from_variables(variables: Mapping[str, str]) -> tuple[Given, ...]:
 def from_ini(text: str, source: str) -> tuple[Given, ...]:
     """The options that a ``config.ini`` sets: keys are option names without dashes, or variable names.
 
-    Only the part before the first section, ``[*]`` and ``[default]`` count (common/arg.cpp:757-764).
+    Only the part before the first section, ``[*]`` and ``[default]`` count (common/arg.cpp:757-764); a ``#`` or ``;``
+    begins a comment wherever it stands (common/preset.cpp:201).
     """
     counts = True
     found: list[Given] = []
     for raw in text.splitlines():
-        line = raw.strip()
-        if not line or line[0] in "#;":
+        line = re.split("[#;]", raw, maxsplit=1)[0].strip()
+        if not line:
             continue
         if line.startswith("["):
-            counts = line.strip("[] ").lower() in ("*", "default", "global")
+            counts = line.strip("[] ") in ("*", "default")
             continue
         key, equals, value = line.partition("=")
         fact = _named(key.strip())

@@ -79,12 +79,12 @@ _MISTAKES: Entries = {
         "--extra：{text} 中有未闭合的引号，请补上。",
     ),
     "problem.cli_export_where": (
-        "Where to? Name a file with --to; its ending chooses the shell ({suffixes}).",
-        "请用 --to 指定要写入的文件，扩展名决定脚本类型（{suffixes}）。",
+        "Where to? Name a file with --to; its ending says what to write ({suffixes}).",
+        "请用 --to 指定要写入的文件，扩展名决定写出的内容（{suffixes}）。",
     ),
     "problem.cli_export_kind": (
-        "{path}: the ending chooses the shell. Use one of: {suffixes}.",
-        "{path}：扩展名决定脚本类型，请使用：{suffixes}。",
+        "{path}: the ending says what to write. Use one of: {suffixes}.",
+        "{path}：扩展名决定写出的内容，请使用：{suffixes}。",
     ),
     "problem.shell_cannot_carry": (
         "An argument holds a line break, which {shell} cannot carry. Remove it, or choose another shell.",
@@ -148,7 +148,10 @@ _VERBS: Entries = {
         "询问引擎该方案会分配多少内存（不加载模型）。",
     ),
     "cli.verb.launch": ("Run llama-server with a plan.", "按方案运行 llama-server。"),
-    "cli.verb.export": ("Write a script that runs a plan.", "导出运行方案的脚本。"),
+    "cli.verb.export": (
+        "Write a plan as a script, a plan file or a router preset.",
+        "把方案导出为脚本、方案文件或路由预设。",
+    ),
     "cli.group.file": ("Model", "模型"),
     "cli.group.common": ("General", "通用选项"),
     "cli.group.wishes": ("Wishes", "方案选项"),
@@ -219,7 +222,10 @@ _HELP: Entries = {
         "cmd, powershell, bash or json (this system's shell)",
         "cmd、powershell、bash 或 json（默认本系统的 shell）",
     ),
-    "cli.help.to": ("the file to write: .bat, .ps1 or .sh", "要写入的文件：.bat、.ps1 或 .sh"),
+    "cli.help.to": (
+        "the file to write: .bat, .ps1 or .sh (scripts), .json (plan) or .ini (llama-server router preset)",
+        "要写入的文件：.bat、.ps1、.sh（脚本）、.json（方案）或 .ini（llama-server 路由预设）",
+    ),
     "cli.help.tensors": ("list every tensor", "列出每个张量"),
     "cli.help.measure-ram": ("measure the reading speed of the RAM (about a second)", "测量内存读取速度（约一秒）"),
 }

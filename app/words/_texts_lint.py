@@ -280,12 +280,12 @@ ENTRIES: Entries = {
     ),
     # output of the verbs
     "cli.verb.import": (
-        "reads someone's llama-server command and makes a plan of it",
-        "读取他人的 llama-server 命令并生成方案",
+        "Read someone's llama-server command and make a plan of it.",
+        "读取他人的 llama-server 命令并生成方案。",
     ),
     "cli.verb.lint": (
-        "checks a llama-server command against this file and this engine",
-        "对照此文件和此引擎检查 llama-server 命令",
+        "Check a llama-server command against this file and this engine.",
+        "对照此文件和此引擎检查 llama-server 命令。",
     ),
     "cli.help.stdin": (
         "read the command from standard input (cmd, PowerShell, bash or a JSON list)",
@@ -334,7 +334,17 @@ ENTRIES: Entries = {
         "方案文件中的“{key}”无法使用（{value}），已略去并采用默认值。如果手动编辑过该文件，请检查。",
     ),
     "problem.plan_file_no_device": (
-        "The plan uses {device}, which is not here. {n:count tensor or layer|tensors and layers} went to {instead}.",
-        "该方案使用了 {device}，但此处没有该设备。{n} 个张量或层改放到 {instead}。",
+        "The plan uses {device}, which is not here; what was on it went to {instead}. Choose another device or preset.",
+        "该方案使用了 {device}，但此处没有该设备；原本放在其上的内容改放到 {instead}。请选择其他设备或预设。",
+    ),
+    "problem.plan_file_lost_tensors": (
+        "{n:count tensor|tensors} that the plan moved could not be found and were dropped. Check the rules if you edited "
+        "the file by hand.",
+        "方案移动的 {n} 个张量找不到，已略去。如果手动编辑过该文件，请检查其中的规则。",
+    ),
+    "problem.preset_cannot_carry": (
+        "A router preset cannot carry the value of {option}: it holds a # or ;, or begins with a blank. Rename the file, or "
+        "export a script.",
+        "路由预设文件无法保存 {option} 的值：其中含有 # 或 ;，或以空格开头。请重命名文件，或改为导出脚本。",
     ),
 }

@@ -1,4 +1,4 @@
-"""The plan's command as text for a shell, and as a script file that runs exactly it."""
+"""The plan's command as text for a shell, as a script file that runs exactly it, as a plan file or a router preset."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from app.common.capabilities import Capabilities
 from app.common.problem import fail
+from app.model.types import ModelInfo
 from app.planner.argv import redact
+from app.planner.router_preset import PresetValueError, router_preset
 from app.planner.scripts import script
 from app.planner.shells import Shell, quote_command
+from app.planner.types import Plan
+from app.work.plan_file import plan_text
 
 SERVER = "llama-server"
 """What is written where no engine is known yet: found on PATH by whoever runs the command."""
@@ -19,6 +24,10 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 SCRIPT_SHELLS: Mapping[str, str] = {".bat": "cmd", ".ps1": "powershell", ".sh": "bash"}
 """File name ending -> the shell that the script is written for."""
+
+
+OTHER_KINDS: Mapping[str, str] = {".json": "plan", ".ini": "preset"}
+"""File name ending -> what else can be written."""
 
 
 def command_text(program: str | None, argv: Sequence[str], shell: str) -> str:
@@ -47,11 +56,41 @@ def export_script(path: Path, program: str | None, argv: Sequence[str], shell: s
         raise fail("shell_cannot_carry", shell=shell) from error
     has_secret = redact(tuple(argv)) != tuple(argv)
     mode = (0o700 if has_secret else 0o777) if made.is_executable else (0o600 if has_secret else 0o666)
+    _write_whole(path, made.data, mode)
+
+
+def export_plan(path: Path, plan: Plan, model: ModelInfo, capabilities: Capabilities) -> None:
+    """Write the plan as a file that ``--plan`` and the window open. Raises ProblemError ``export_failed``."""
+    _write_text(path, plan_text(plan, model, capabilities))
+
+
+def export_preset(path: Path, plan: Plan, section: str, capabilities: Capabilities) -> None:
+    """Write a router preset (``llama-server --models-preset FILE``) with one section for this plan.
+
+    Raises ProblemError ``export_failed`` or ``preset_cannot_carry``.
+    """
+    try:
+        text = router_preset(plan.argv, section, capabilities)
+    except PresetValueError as error:
+        raise fail("preset_cannot_carry", option=error.option) from error
+    _write_text(path, text)
+
+
+def _write_text(path: Path, text: str) -> None:
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise fail("export_failed", path=str(path), why=error.reason) from error
+    _write_whole(path, data, 0o666)
+
+
+def _write_whole(path: Path, data: bytes, mode: int) -> None:
+    """All of it, or the older file stays."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         temporary.unlink(missing_ok=True)
         with os.fdopen(os.open(temporary, _NEW_FILE, mode), "wb") as file:  # the system takes the umask off the mode
-            file.write(made.data)
+            file.write(data)
         os.replace(temporary, path)
     except (OSError, ValueError) as error:
         with contextlib.suppress(OSError, ValueError):  # the folder is gone or cannot be written

@@ -71,9 +71,12 @@ def plan_with_moves(inputs: PlanInputs, moves: tuple[tuple[str, str], ...] = ())
     return plan_and_notes(inputs, moves)[0]
 
 
-def plan_and_notes(inputs: PlanInputs, moves: tuple[tuple[str, str], ...] = ()) -> tuple[Plan, tuple[Problem, ...]]:
-    """``plan_with_moves``, and for every move that was snapped a note of what went along."""
-    plan = make_plan(inputs)
+def plan_and_notes(
+    inputs: PlanInputs, moves: tuple[tuple[str, str], ...] = (), placement: Placement | None = None
+) -> tuple[Plan, tuple[Problem, ...]]:
+    """``plan_with_moves``, and for every move that was snapped a note of what went along. ``placement``: start from
+    this one (a saved plan) instead of the preset's."""
+    plan = make_plan(inputs, placement, is_edited=placement is not None)
     if not moves:
         return plan, ()
     placement, notes = _placed(plan, inputs.model, moves)

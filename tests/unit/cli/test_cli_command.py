@@ -67,7 +67,11 @@ def test_that_export_writes_a_script_for_the_shell_of_its_ending(run, options, t
 
 def test_that_export_tells_a_script_where_the_file_went(run, options, tmp_path):
     path = tmp_path / "go.sh"
-    assert run("export", *options, "--to", path, "--json").json == {"path": str(path), "shell": "bash"}
+    assert run("export", *options, "--to", path, "--json").json == {
+        "path": str(path),
+        "shell": "bash",
+        "kind": "script",
+    }
 
 
 def test_that_a_folder_that_cannot_be_written_is_told(run, options, tmp_path):
