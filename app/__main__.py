@@ -86,5 +86,18 @@ def _tell_crash(report: CrashReport) -> None:
         print_note(say("cli.crash_report", path=str(report.path)))
 
 
+def _no_packages(error: ModuleNotFoundError) -> str:
+    """Another Python than that of .venv was used. In English, since the sentences of app.words need packages too."""
+    return (
+        f"This Python has no module {error.name}: Lanewise's packages are in .venv. "
+        "Run “python3 dev.py run” once, then “.venv/bin/lanewise” (Windows: “.venv\\Scripts\\lanewise”)."
+    )
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ModuleNotFoundError as missing:
+        if (missing.name or "app").partition(".")[0] == "app":
+            raise
+        sys.exit(_no_packages(missing))

@@ -113,7 +113,7 @@ ENTRIES: Entries = {
         "无法将演示模型写入 {path}（{why}）。请在该处腾出空间，或打开自己的模型。",
     ),
     "role.embedding": ("Embeddings", "词嵌入"),
-    "role.output": ("Output head", "输出层"),
+    "role.output": ("Output head", "输出头"),
     "role.attention": ("Attention", "注意力"),
     "role.recurrent": ("Recurrent layers", "循环层"),
     "role.dense_ffn": ("Dense FFN", "稠密 FFN"),

@@ -1,9 +1,13 @@
 """What the documents point at exists, and what they promise of the project's own files holds."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from app.cli.verbs import VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("installer/*.md")])
@@ -35,3 +39,20 @@ def test_that_the_picture_of_the_layers_names_every_package():
 
 def test_that_the_contributing_guide_stays_short():
     assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+def test_that_the_contract_of_the_command_line_says_which_verbs_are_not_built_yet():
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^python -m app ([a-z]+)", text, re.MULTILINE)) | {"tune"}
+    reserved = set(re.findall(r"`([a-z]+)`", re.search(r"^`models`.*?are reserved names", text, re.MULTILINE)[0]))
+    assert named == set(VERBS) | reserved
+    assert not set(VERBS) & reserved
+
+
+def test_that_a_python_without_the_packages_is_told_where_they_are():
+    start = f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); runpy.run_module('app', None, '__main__', True)"
+    bare = [sys.executable, "-I", "-S", "-c", start]
+    done = subprocess.run(bare, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    assert done.returncode == 1
+    assert "packages are in .venv" in done.stderr
+    assert "Traceback" not in done.stderr
