@@ -173,7 +173,7 @@ class ServerClient:
             raise self._refused(response.status_code, response.content)
         try:
             data: object = response.json()
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._broken(_reason(error)) from error
         return data
 
@@ -240,7 +240,10 @@ class _StreamCloser:
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """A speed; nothing that a server really tells is larger."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return float(value) if abs(value) < 1e18 else None
 
 
 def _reason(error: Exception) -> str:
@@ -253,6 +256,6 @@ def _message_of(body: bytes) -> str:
     try:
         data = json.loads(text)
         text = str(data["error"]["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         text = text.strip()
     return text[:_LONGEST_REASON]

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+_MOST = 1 << 40
+"""Tokens, and numbers of tasks: more is no count."""
+
 
 @dataclass(frozen=True, slots=True)
 class SlotSample:
@@ -94,4 +97,4 @@ def parse_slots(data: Sequence[object], at_s: float) -> tuple[SlotSample, ...]:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST else None

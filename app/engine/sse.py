@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 _LONGEST_LINE = 4 * 1024 * 1024
 _DONE = b"[DONE]"
+_A_YEAR_MS = 366 * 24 * 3600 * 1000
+_MOST_TOKENS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,10 @@ def parse_chat_chunk(data: bytes) -> list[ChatEvent]:
 
     Raises ValueError when it is no JSON object, or when it is the server's error message (its own words).
     """
-    chunk = json.loads(data.decode("utf-8", "replace"))
+    try:
+        chunk = json.loads(data.decode("utf-8", "replace"))
+    except RecursionError as error:
+        raise ValueError("a chunk of the stream is nested too deeply") from error
     if not isinstance(chunk, dict):
         raise ValueError("a chunk of the stream is no object")
     if isinstance(chunk.get("error"), dict):
@@ -97,18 +102,21 @@ def parse_chat_chunk(data: bytes) -> list[ChatEvent]:
 
 
 def _timings(data: dict[str, object]) -> ChatTimings:
-    predicted_ms = data.get("predicted_ms")
     return ChatTimings(
         prompt_n=_count(data.get("prompt_n")),
         prompt_tps=_speed(data.get("prompt_per_second")),
         predicted_n=_count(data.get("predicted_n")),
         predicted_tps=_speed(data.get("predicted_per_second")),
-        predicted_ms=float(predicted_ms) if isinstance(predicted_ms, (int, float)) else 0.0,
+        predicted_ms=_milliseconds(data.get("predicted_ms")),
     )
 
 
+def _milliseconds(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < _A_YEAR_MS else 0.0
+
+
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if isinstance(value, int) and 0 < value < _MOST_TOKENS else 0
 
 
 def _speed(value: object) -> float | None:

@@ -27,7 +27,7 @@ def open_engine(explicit: str | None, paths: AppPaths) -> EngineHandle | None:
     binary = find_engine(explicit, paths)
     if binary is None:
         return None
-    return EngineHandle(binary, read_capabilities(binary, paths.cache / "capabilities"))
+    return EngineHandle(binary, read_capabilities(binary, paths.cache))
 
 
 def capabilities_of(engine: EngineHandle | None) -> Capabilities:

@@ -68,10 +68,19 @@ def test_that_any_object_is_read(data):
     assert isinstance(parse_chat_chunk(json.dumps(data).encode()), list)
 
 
-@pytest.mark.parametrize("data", [b"3", b"[]", b"{", b"\xff", b""])
+@pytest.mark.parametrize("data", [b"3", b"[]", b"{", b"\xff", b"", b"[" * 100_000])
 def test_that_what_is_no_object_is_refused(data):
     with pytest.raises(ValueError, match=r"."):
         parse_chat_chunk(data)
+
+
+def test_that_absurd_figures_are_unknown_ones():
+    huge = b"1" + b"0" * 400
+    data = b'{"timings": {"predicted_ms": %b, "predicted_n": %b, "prompt_per_second": 1e999}}' % (huge, huge)
+    (timings,) = parse_chat_chunk(data)
+    assert (timings.predicted_ms, timings.predicted_n, timings.prompt_tps) == (0.0, 0, None)
+    (slot,) = parse_slots([{"id": 0, "is_processing": True, "id_task": 1, "next_token": {"n_decoded": 10**400}}], 0.0)
+    assert slot.n_decoded is None
 
 
 def test_that_live_speed_is_the_difference_of_decoded_tokens():
