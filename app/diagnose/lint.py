@@ -10,7 +10,7 @@ from app.common.problem import ParamValue, Problem, Severity
 from app.diagnose.lint_rules import RuleReport, check_rules
 from app.planner.command_import import ImportedCommand
 from app.planner.command_plan import devices_for, placement_for, plan_of_command
-from app.planner.flag_table import REPLACED, Given, facts, is_ik, nearest_flag
+from app.planner.flag_table import REPLACED, Given, current_spelling, facts, is_ik, nearest_flag
 from app.planner.flags import takes_on_off
 from app.planner.placement import homes
 from app.planner.plan import AUTO_SLOTS, PlanInputs
@@ -100,10 +100,7 @@ def _lacking(option: Given, capabilities: Capabilities) -> Problem:
     if new and capabilities.has(new[0]):
         words = new if len(new) > 1 or not option.values else (*new, *option.values)
         return Problem("lint_flag_replaced", Severity.ERROR, {**params, "new": " ".join(words)})
-    sibling = None
-    if fact is not None:
-        is_negative = flag.startswith("--no-")
-        sibling = capabilities.first(*(s for s in fact.spellings if s.startswith("--no-") == is_negative))
+    sibling = current_spelling(flag, capabilities)
     if sibling is not None:
         return Problem("lint_flag_replaced", Severity.ERROR, {**params, "new": " ".join((sibling, *option.values))})
     old = _older_spelling(option, capabilities)

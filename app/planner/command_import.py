@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from app.common.capabilities import Capabilities
 from app.common.problem import ParamValue, Problem, Severity
-from app.planner.flag_table import Given, facts, from_variables, is_ik, is_no, is_yes, parse_argv
+from app.planner.flag_table import Given, current_spelling, from_variables, is_ik, is_no, is_yes, parse_argv
 from app.planner.kv import CACHE_TYPES
 from app.planner.tensor_rules import TensorRule, rules_of
 from app.planner.types import KvHome, Wishes
@@ -74,6 +74,7 @@ class _Reading:
 
     capabilities: Capabilities
     wishes: Wishes
+    is_ik: bool
     fields: dict[str, object] = field(default_factory=dict)
     kept: list[Given] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -109,7 +110,7 @@ def read_command(
     given = (*from_variables(variables or {}), *parse_argv(argv, capabilities))
     has_cache = capabilities.first("-cram", "--cache-ram") is not None
     wishes = Wishes(n_slots=None, prompt_cache_mib=ENGINE_PROMPT_CACHE_MIB if has_cache else 0, load_mode="auto")
-    reading = _Reading(capabilities, wishes)
+    reading = _Reading(capabilities, wishes, is_ik((*(g.flag for g in given), *capabilities.flags)))
     reading.fields["fit"] = capabilities.first("-fit", "--fit") is not None
     for option in given:
         _read(reading, option)
@@ -120,7 +121,7 @@ def read_command(
         given=given,
         kept=tuple(reading.kept),
         rules=rules_of(given),
-        is_ik=is_ik((*(g.flag for g in given), *capabilities.flags)),
+        is_ik=reading.is_ik,
         problems=tuple(reading.problems),
     )
     command = replace(command, **reading.fields)  # type: ignore[arg-type]  # each field is set by its own reader below
@@ -247,7 +248,9 @@ def _tensor_split(reading: _Reading, given: Given) -> None:
 
 def _cache_type(side: str) -> Callable[[_Reading, Given], None]:
     def read(reading: _Reading, given: Given) -> None:
-        if given.value not in CACHE_TYPES:
+        if given.value not in CACHE_TYPES and not reading.is_ik:
+            reading.report("import_bad_value", given)
+        elif given.value not in CACHE_TYPES:
             reading.keep(given)
             reading.report("import_cache_type", given, Severity.WARNING, known=", ".join(CACHE_TYPES))
         elif side == "k":
@@ -386,15 +389,3 @@ def repaired_extra(kept: Iterable[Given], capabilities: Capabilities) -> tuple[s
         if flag is not None:
             words += [flag, *option.values]
     return tuple(words)
-
-
-def current_spelling(flag: str, capabilities: Capabilities) -> str | None:
-    """This option as the build spells it, with the same meaning; None when the build has no such option."""
-    if capabilities.has(flag):
-        return flag
-    fact = facts().get(flag)
-    if fact is None:
-        return None
-    is_negative = flag.startswith("--no-")
-    same = (s for s in fact.spellings if s.startswith("--no-") == is_negative)
-    return capabilities.first(*same)

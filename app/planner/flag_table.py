@@ -287,3 +287,15 @@ def is_ik(flags: Iterable[str]) -> bool:
     """Do these options belong to ik_llama.cpp? True when any is its own and not mainline's."""
     known = facts()
     return any(flag in known and known[flag].is_ik for flag in flags)
+
+
+def current_spelling(flag: str, capabilities: Capabilities) -> str | None:
+    """This option as the build spells it, with the same meaning; None when the build has no such option."""
+    if capabilities.has(flag):
+        return flag
+    fact = facts().get(flag)
+    if fact is None:
+        return None
+    is_negative = flag.startswith("--no-")
+    same = (s for s in fact.spellings if s.startswith("--no-") == is_negative)
+    return capabilities.first(*same)

@@ -8,6 +8,7 @@ import pytest
 
 from app.common.capabilities import Capabilities
 from app.engine.capabilities import FALLBACK
+from app.model.reader import read_model
 from app.planner.command_import import read_command
 from app.planner.command_plan import plan_of_command
 from app.planner.effective import OBSERVING, effective_options
@@ -15,6 +16,7 @@ from app.planner.pasted import PasteError, read_pasted
 from app.planner.placement import locations
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
+from tests.tools.sparse_models import make_sparse
 
 CORPUS = Path(__file__).parents[2] / "data" / "commands" / "commands.json"
 COMMANDS = {entry["id"]: entry for entry in json.loads(CORPUS.read_text(encoding="utf-8"))}
@@ -26,9 +28,15 @@ CARDS = DeviceSet(
 )
 
 
-@pytest.fixture(scope="session")
-def qwen3(real_headers):
-    return real_headers["qwen3-30b"]
+@pytest.fixture(scope="module")
+def qwen3(tmp_path_factory):
+    return _header("qwen3-30b", tmp_path_factory)
+
+
+def _header(name, tmp_path_factory):
+    path = tmp_path_factory.mktemp("header") / f"{name}.gguf"
+    make_sparse(name, path, has_vocabulary=False)
+    return read_model(path)
 
 
 def _inputs(model):
