@@ -61,7 +61,7 @@ def _gpu_rows(gpu: GpuInfo) -> list[tuple[str, str]]:
     memory = say("cli.machine.vram", total=gpu.total_bytes, free=gpu.free_bytes)
     rows = [
         (gpu.engine_name or say("machine.group.gpu"), f"{gpu.name} ({kind})"),
-        (say("machine.label.vram_total"), memory),
+        (say(f"machine.label.vram_{'shared' if gpu.kind == 'igpu' else 'total'}"), memory),
     ]
     if gpu.pcie_gen_max is not None and gpu.pcie_width_max is not None:
         link = say("machine.value.pcie", gen=gpu.pcie_gen_max, width=gpu.pcie_width_max)

@@ -64,6 +64,7 @@ _LABELS: Entries = {
     "machine.label.gpu": ("Name", "名称"),
     "machine.label.engine_name": ("Name in the engine", "引擎中的名称"),
     "machine.label.vram_total": ("VRAM", "显存 (VRAM)"),
+    "machine.label.vram_shared": ("Shared RAM", "共享内存"),
     "machine.label.vram_free": ("Free now", "当前空闲"),
     "machine.label.vram_bandwidth": ("VRAM bandwidth", "显存带宽"),
     "machine.label.pcie": ("PCIe link", "PCIe 连接"),

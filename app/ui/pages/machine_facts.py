@@ -130,7 +130,7 @@ def _gpu_group(snapshot: HardwareSnapshot, index: int, gpu: GpuInfo) -> FactGrou
     drives = None if gpu.drives_display is None else _yes_no(gpu.drives_display)
     facts = [
         _engine_name_fact(snapshot, gpu, source_text(sources, f"{key}.engine_name")),
-        fact("vram_total", "total_bytes", _size(gpu.total_bytes), "vram"),
+        fact("vram_shared" if gpu.kind == "igpu" else "vram_total", "total_bytes", _size(gpu.total_bytes), "vram"),
         fact("vram_free", "free_bytes", _size(gpu.free_bytes), "vram"),
     ]
     if gpu.kind == "gpu":
