@@ -43,6 +43,7 @@ class ChatController(QObject):
         self._number += 1
         number = self._number
         self._stop = stop = threading.Event()
+        text = _without_halves(text)
         messages = [*self._history, {"role": "user", "content": text}]
         self._show(ChatState(ChatPhase.PROMPT, question=text))
 
@@ -84,6 +85,11 @@ class ChatController(QObject):
         self._timer.stop()
         self.state = state
         self.changed.emit()
+
+
+def _without_halves(text: str) -> str:
+    """Half a character (a lone surrogate, as a text field may hold one) cannot be sent: it becomes a replacement."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _after(state: ChatState, event: ChatEvent) -> ChatState:

@@ -136,12 +136,18 @@ class RunController(QObject):
             self._set(replace(self.state, plan_differs=differs))
 
     def close(self) -> None:
-        """Stop the server and join its threads and the monitor's."""
+        """Stop the server and join its threads and the monitor's.
+
+        The monitor may be waiting for a server that does not answer: its wait ends with the server.
+        """
         self._number += 1  # events that are still queued belong to nobody
         self._chat.forget()
-        self._stop_monitor()
+        if self._monitor is not None:
+            self._monitor.pause()
         if self._server is not None:
             self._server.stop(grace_s=2.0)
+        self._stop_monitor()
+        if self._server is not None:
             self._server.wait(10.0)
 
     @Slot(int, object)
