@@ -10,6 +10,7 @@ from app.cli.console import print_json, print_problems, print_text
 from app.cli.inputs import PlanCase, worst_first
 from app.common.problem import Severity
 from app.planner.command_plan import plan_of_command
+from app.planner.trades import trades
 
 
 def add_options(parser: VerbParser) -> None:
@@ -23,11 +24,12 @@ def run(options: Namespace) -> int:
     asked = command_case(options, "import")
     result = plan_of_command(asked.command, asked.inputs)
     problems = worst_first((*result.plan.problems, *result.problems, *asked.problems))
-    case = PlanCase(asked.model, asked.hardware, asked.engine, result.plan, problems, asked.inputs)
+    case = PlanCase(asked.model, asked.hardware, asked.engine, result.plan, problems, result.inputs)
     if options.json:
         from app.cli.plan_json import plan_json
 
-        print_json(plan_json(case.model, case.plan, case.problems, with_tensors=options.tensors))
+        offers = trades(result.inputs, result.plan)
+        print_json(plan_json(case.model, case.plan, case.problems, with_tensors=options.tensors, offers=offers))
         print_problems(case.problems, least=Severity.ERROR)
     else:
         from app.cli.plan_text import plan_text

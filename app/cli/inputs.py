@@ -73,6 +73,15 @@ def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> Plan
     return PlanCase(model, hardware, engine, plan, worst_first((*plan.problems, *around)), inputs)
 
 
+def saved_plan(options: Namespace, case: PlanCase) -> Plan:
+    """The plan of ``--against`` for the same model and machine. Raises ProblemError when the file is none."""
+    saved = read_plan_file(Path(options.against))
+    device_wishes = device_wishes_of(options, case.hardware)
+    inputs = plan_inputs(case.model, case.hardware, saved.wishes, device_wishes, capabilities_of(case.engine))
+    opened = open_plan(saved, inputs)
+    return plan_and_notes(opened.inputs, (), opened.placement)[0]
+
+
 def chosen_engine(options: Namespace) -> EngineHandle | None:
     """``--engine``, else the one chosen in the settings, else what is found here. Raises ProblemError."""
     paths = app_paths()

@@ -19,9 +19,10 @@ _EMBEDDING = "token_embd.weight"
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """The plan of a command, and what was told on the way (the plan's own problems are in the plan)."""
+    """The plan of a command, what it was made of, and what was told on the way (the plan's own problems are in it)."""
 
     command: ImportedCommand
+    inputs: PlanInputs
     plan: Plan
     problems: tuple[Problem, ...]
 
@@ -53,7 +54,7 @@ def plan_of_command(command: ImportedCommand, inputs: PlanInputs, *, repair: boo
         alias=command.alias or inputs.alias,
     )
     plan = make_plan(planned, placement, is_edited=True)
-    return ImportResult(command, plan, (*command.problems, *problems))
+    return ImportResult(command, planned, plan, (*command.problems, *problems))
 
 
 def _wishes(command: ImportedCommand, inputs: PlanInputs) -> Wishes:

@@ -297,6 +297,12 @@ ENTRIES: Entries = {
     "cli.lint.moved": ("{n} decided", "{n} 个由此决定"),
     "cli.lint.clean": ("Nothing is wrong with this command.", "此命令没有问题。"),
     "cli.lint.converted": ("As Lanewise would write it:", "Lanewise 的写法："),
+    "cli.help.against": (
+        "a saved plan (.json) to compare with: what moves, bytes, options",
+        "用于比较的已保存方案（.json）：列出移动的内容、字节数和选项",
+    ),
+    "cli.against.same": ("The saved plan does the same.", "与已保存的方案相同。"),
+    "cli.against.title": ("Compared with the saved plan:", "与已保存的方案相比："),
     # plan files
     "cli.help.plan": (
         "a saved plan (.json): its wishes and its placement; options given here replace its own",

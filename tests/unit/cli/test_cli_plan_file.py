@@ -176,3 +176,46 @@ def test_that_what_a_preset_cannot_carry_is_told(run, tmp_path):
     said = run("export", model, *MACHINE, "--to", tmp_path / "m.ini")
     assert said.code == 1
     assert "router preset" in said.sentence
+
+
+def test_that_two_plans_are_compared_by_cards_bytes_and_options(run, moe, saved):
+    same = run("plan", moe, *MACHINE, "--plan", saved, "--against", saved, "--json").json["against"]
+    assert same["same"] is True
+    assert (same["moved"], same["options"]) == ([], [])
+    said = run(
+        "plan",
+        moe,
+        *MACHINE,
+        "--plan",
+        saved,
+        "--place",
+        "experts:3=CUDA0",
+        "--ctx",
+        "1024",
+        "--against",
+        saved,
+        "--json",
+    )
+    against = said.json["against"]
+    assert against["same"] is False
+    (moved,) = against["moved"]
+    assert (moved["role"], moved["from"], moved["to"], moved["blocks"], moved["tensors"]) == (
+        "routed_expert",
+        "RAM",
+        "CUDA0",
+        [3],
+        3,
+    )
+    changed = {option["after"][0]: (option["before"][1:], option["after"][1:]) for option in against["options"]}
+    assert changed["-c"] == (["2048"], ["1024"])
+    assert set(changed) == {"-c", "-ot"}
+    (card,) = [d for d in against["devices"] if d["name"] == "CUDA0"]
+    assert card["after"] > card["before"]
+
+
+def test_that_the_comparison_is_told_in_words(run, moe, saved):
+    text = run("plan", moe, *MACHINE, "--preset", "all-gpu", "--against", saved, "--lang", "zh_CN").out
+    assert "与已保存的方案相比" in text
+    assert "RAM → CUDA0" in text
+    assert "The saved plan does the same." in run("plan", moe, *MACHINE, "--plan", saved, "--against", saved).out
+    assert run("plan", moe, *MACHINE, "--against", "absent.json").code == 2
