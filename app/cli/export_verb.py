@@ -6,12 +6,21 @@ from argparse import Namespace
 from pathlib import Path
 
 from app.cli.arguments import VerbParser, add_wishes
-from app.cli.console import print_json, print_problems, print_text
+from app.cli.console import print_json, print_note, print_problems, print_text
 from app.cli.inputs import plan_case
-from app.common.problem import Severity, fail
-from app.words import say
+from app.common.problem import Problem, Severity, fail
+from app.planner.other_exports import moved_per_token_bytes
+from app.words import say, say_problem
 from app.work.engines import capabilities_of
-from app.work.exporting import OTHER_KINDS, SCRIPT_SHELLS, export_plan, export_preset, export_script
+from app.work.exporting import (
+    OTHER_KINDS,
+    SCRIPT_SHELLS,
+    export_llama_swap,
+    export_plan,
+    export_preset,
+    export_script,
+    export_transformers,
+)
 from app.work.planning import alias_of
 
 
@@ -37,6 +46,16 @@ def run(options: Namespace) -> int:
         export_plan(path, case.plan, case.model, capabilities)
     elif kind == "preset":
         export_preset(path, case.plan, alias_of(case.model), capabilities)
+    elif kind == "llama-swap":
+        export_llama_swap(path, case.program, case.plan.argv, alias_of(case.model))
+    elif kind == "transformers":
+        n_bytes = moved_per_token_bytes(case.model, case.plan.placement)
+        comments = [
+            say_problem(Problem("transformers_copies", params={"n_bytes": n_bytes})),
+            say("export.not_the_gguf"),
+        ]
+        export_transformers(path, case.plan, case.model, comments)
+        print_note(comments[0])
     else:
         export_script(path, case.program, case.plan.argv, SCRIPT_SHELLS[ending])
     if options.json:

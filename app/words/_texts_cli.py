@@ -223,8 +223,9 @@ _HELP: Entries = {
         "cmd、powershell、bash 或 json（默认本系统的 shell）",
     ),
     "cli.help.to": (
-        "the file to write: .bat, .ps1 or .sh (scripts), .json (plan) or .ini (llama-server router preset)",
-        "要写入的文件：.bat、.ps1、.sh（脚本）、.json（方案）或 .ini（llama-server 路由预设）",
+        "the file to write: .bat, .ps1, .sh (scripts), .json (plan), .ini (router preset), .yaml (llama-swap) or .py "
+        "(transformers)",
+        "要写入的文件：.bat、.ps1、.sh（脚本）、.json（方案）、.ini（路由预设）、.yaml（llama-swap）或 .py（transformers）",
     ),
     "cli.help.tensors": ("list every tensor", "列出每个张量"),
     "cli.help.measure-ram": ("measure the reading speed of the RAM (about a second)", "测量内存读取速度（约一秒）"),
@@ -279,7 +280,7 @@ _OUTPUT: Entries = {
     ),
     "cli.speed.known": (
         "About {tps:num} tok/s decode at a quarter of {context} tokens of context (estimated); {limit}.",
-        "解码约 {tps:num} tok/s（上下文 {context} 用到四分之一时，估算）；{limit}。",
+        "解码约 {tps:num} tok/s（上下文 {context} 用到四分之一时，估计）；{limit}。",
     ),
     "cli.speed.unknown_ram": (
         "Decode speed unknown: the RAM has not been measured (“lanewise machine --measure-ram --json” makes a snapshot "
@@ -297,8 +298,8 @@ _OUTPUT: Entries = {
     "cli.limit.none": ("the limit is not known", "瓶颈未知"),
     "cli.homes": ("Layers at home: {runs}", "各层位置：{runs}"),
     "cli.homes.run": ("{device} {first}–{last}", "{device} {first}–{last}"),
-    "cli.homes.with_output": ("{device} {first}–{last} and the output", "{device} {first}–{last} 及输出层"),
-    "cli.homes.output": ("{device} the output", "{device} 输出层"),
+    "cli.homes.with_output": ("{device} {first}–{last} and the output", "{device} {first}–{last} 及输出头"),
+    "cli.homes.output": ("{device} the output", "{device} 输出头"),
     "cli.homes.kv_in_ram": ("; KV cache in RAM", "；KV 缓存在内存中"),
     "cli.overrides": ("Moved away from there (-ot):", "不在原位的张量（-ot）："),
     "cli.override.tensors": ("{n:count tensor|tensors}", "{n} 个张量"),

@@ -353,4 +353,18 @@ ENTRIES: Entries = {
         "export a script.",
         "路由预设文件无法保存 {option} 的值：其中含有 # 或 ;，或以空格开头。请重命名文件，或改为导出脚本。",
     ),
+    "problem.swap_cannot_carry": (
+        "llama-swap cannot carry the argument “{text}”: it holds a line break or ${{. Remove it, or export a script.",
+        "llama-swap 无法传递参数“{text}”：其中含有换行或 ${{。请去掉它，或改为导出脚本。",
+    ),
+    "problem.transformers_copies": (
+        "accelerate keeps these experts in RAM and copies {n_bytes:size} to the GPU for every token; they are not computed "
+        "on the CPU. For speed use llama-server with the plan itself.",
+        "accelerate 只把这些专家存放在内存中，每个 token 都要向 GPU 复制 {n_bytes:size}，并不在 CPU 上计算。追求速度请直接"
+        "用 llama-server 运行此方案。",
+    ),
+    "export.not_the_gguf": (
+        "Needs the original model in BF16 (not the GGUF), transformers and accelerate. Not tested by Lanewise on a GPU.",
+        "需要 BF16 的原始模型（不是 GGUF）以及 transformers 和 accelerate。Lanewise 未在 GPU 上测试过此脚本。",
+    ),
 }

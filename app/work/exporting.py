@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from app.common.capabilities import Capabilities
 from app.common.problem import fail
 from app.model.types import ModelInfo
 from app.planner.argv import redact
+from app.planner.other_exports import SwapValueError, llama_swap_entry, transformers_script
 from app.planner.router_preset import PresetValueError, router_preset
 from app.planner.scripts import script
 from app.planner.shells import Shell, quote_command
@@ -26,7 +28,7 @@ SCRIPT_SHELLS: Mapping[str, str] = {".bat": "cmd", ".ps1": "powershell", ".sh": 
 """File name ending -> the shell that the script is written for."""
 
 
-OTHER_KINDS: Mapping[str, str] = {".json": "plan", ".ini": "preset"}
+OTHER_KINDS: Mapping[str, str] = {".json": "plan", ".ini": "preset", ".yaml": "llama-swap", ".py": "transformers"}
 """File name ending -> what else can be written."""
 
 
@@ -76,12 +78,27 @@ def export_preset(path: Path, plan: Plan, section: str, capabilities: Capabiliti
     _write_text(path, text)
 
 
-def _write_text(path: Path, text: str) -> None:
+def export_llama_swap(path: Path, program: str | None, argv: Sequence[str], name: str) -> None:
+    """Write a llama-swap configuration with this model. Raises ProblemError ``export_failed`` or
+    ``swap_cannot_carry``."""
+    try:
+        text = llama_swap_entry(program or SERVER, argv, name, for_windows=sys.platform == "win32")
+    except SwapValueError as error:
+        raise fail("swap_cannot_carry", text=str(error)) from error
+    _write_text(path, text, 0o600 if redact(tuple(argv)) != tuple(argv) else 0o666)
+
+
+def export_transformers(path: Path, plan: Plan, model: ModelInfo, comments: Sequence[str]) -> None:
+    """Write the article's plan C as a script for transformers. Raises ProblemError ``export_failed``."""
+    _write_text(path, transformers_script(model, plan.placement, comments))
+
+
+def _write_text(path: Path, text: str, mode: int = 0o666) -> None:
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise fail("export_failed", path=str(path), why=error.reason) from error
-    _write_whole(path, data, 0o666)
+    _write_whole(path, data, mode)
 
 
 def _write_whole(path: Path, data: bytes, mode: int) -> None:

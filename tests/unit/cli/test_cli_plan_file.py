@@ -5,7 +5,9 @@ import json
 import pytest
 
 from app.engine.capabilities import FALLBACK
+from app.planner.other_exports import SwapValueError, llama_swap_entry
 from app.planner.router_preset import PresetValueError, router_preset
+from app.planner.shell_split import parse_command_line_to_argv_w, split_bash
 from tests.tools.small_moe import write_small_moe
 from tests.unit.cli.conftest import NO_GPU
 
@@ -219,3 +221,38 @@ def test_that_the_comparison_is_told_in_words(run, moe, saved):
     assert "RAM → CUDA0" in text
     assert "The saved plan does the same." in run("plan", moe, *MACHINE, "--plan", saved, "--against", saved).out
     assert run("plan", moe, *MACHINE, "--against", "absent.json").code == 2
+
+
+@pytest.mark.parametrize("for_windows", [False, True])
+def test_that_a_llama_swap_entry_runs_exactly_the_argv(for_windows):
+    argv = [
+        "-m",
+        "D:\\我的 models\\q.gguf",
+        "-ot",
+        r"^blk\.(1|2)\.ffn_(up|down)_exps\.=CPU",
+        "--port",
+        "8080",
+        "--x",
+        'a"b',
+    ]
+    text = llama_swap_entry("/opt/llama server", argv, "q 1", for_windows=for_windows)
+    head, _, body = text.partition("    cmd: |\n")
+    assert head == 'models:\n  "q 1":\n'
+    command = " ".join(line.strip() for line in body.splitlines())
+    words = parse_command_line_to_argv_w(command) if for_windows else split_bash(command)
+    assert words == ("/opt/llama server", "--port", "${PORT}", *argv[:4], *argv[6:])
+    with pytest.raises(SwapValueError):
+        llama_swap_entry("x", ["-m", "${HOME}"], "q", for_windows=for_windows)
+
+
+def test_that_exports_for_other_programs_are_written(run, moe, tmp_path):
+    swap, script = tmp_path / "config.yaml", tmp_path / "plan_c.py"
+    assert run("export", moe, *MACHINE, "--to", swap, "--json").json["kind"] == "llama-swap"
+    assert "--port ${PORT}" in swap.read_text(encoding="utf-8")
+    said = run("export", moe, *MACHINE, *WISHES, "--place", "experts:2=CUDA0", "--to", script, "--json")
+    assert said.json["kind"] == "transformers"
+    text = script.read_text(encoding="utf-8")
+    compile(text, "plan_c.py", "exec")
+    assert "EXPERTS_IN_RAM = {0, 1, 3, 4, 5, 6, 7}" in text
+    assert "not computed on the CPU" in text
+    assert "not computed on the CPU" in said.err
