@@ -6,74 +6,20 @@ public model in each function's docstring. Unlike the four of ``sparse_models`` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from app.model.gguf_writer import GgufWriter, ValueType
-from tests.tools.sparse_vocabulary import add_vocabulary
-
-Setting = int | float | str | bool | Sequence[int] | Sequence[bool]
-
-
-def matrix(writer: GgufWriter, name: str, *shape: int) -> None:
-    """Q4_K, Q6_K for the head and down projections; Q8_0 or F16 where rows do not divide."""
-    kind = "Q6_K" if name == "output.weight" or "ffn_down" in name else "Q4_K"
-    if shape[0] % 256:
-        kind = "Q8_0" if shape[0] % 32 == 0 else "F16"
-    writer.add_tensor(name, shape, kind)
-
-
-def vector(writer: GgufWriter, name: str, *shape: int) -> None:
-    """Norms, biases, routers: F32."""
-    writer.add_tensor(name, shape, "F32")
-
-
-def add_settings(writer: GgufWriter, architecture: str, name: str, settings: Mapping[str, Setting]) -> None:
-    """The model's own keys; lists become arrays."""
-    writer.add("general.architecture", ValueType.STRING, architecture)
-    writer.add("general.name", ValueType.STRING, name)
-    kinds = {bool: ValueType.BOOL, int: ValueType.U32, float: ValueType.F32, str: ValueType.STRING}
-    for key, value in settings.items():
-        if isinstance(value, int | float | str):
-            writer.add(f"{architecture}.{key}", kinds[type(value)], value)
-        else:
-            kind = ValueType.BOOL if isinstance(value[0], bool) else ValueType.I32
-            writer.add_array(f"{architecture}.{key}", kind, list(value))
-
-
-def _outer(writer: GgufWriter, width: int, vocab: int, *, tied: bool = False, norm: str = "output_norm") -> None:
-    add_vocabulary(writer, "qwen2", vocab, vocab - 600, vocab - 40, vocab - 39, add_bos=False)
-    matrix(writer, "token_embd.weight", width, vocab)
-    vector(writer, f"{norm}.weight", width)
-    if not tied:
-        matrix(writer, "output.weight", width, vocab)
-
-
-def _qkv(writer: GgufWriter, blk: str, width: int, q: int, k: int, v: int, *, bias: bool = False) -> None:
-    for part, columns in (("q", q), ("k", k), ("v", v)):
-        matrix(writer, f"{blk}attn_{part}.weight", width, columns)
-        if bias:
-            vector(writer, f"{blk}attn_{part}.bias", columns)
-
-
-def _dense(writer: GgufWriter, blk: str, width: int, ff: int, part: str = "") -> None:
-    matrix(writer, f"{blk}ffn_gate{part}.weight", width, ff)
-    matrix(writer, f"{blk}ffn_up{part}.weight", width, ff)
-    matrix(writer, f"{blk}ffn_down{part}.weight", ff, width)
-
-
-def _experts(writer: GgufWriter, blk: str, width: int, ff: int, experts: int, *, fused: bool = False) -> None:
-    vector(writer, f"{blk}ffn_gate_inp.weight", width, experts)
-    if fused:
-        matrix(writer, f"{blk}ffn_gate_up_exps.weight", width, 2 * ff, experts)
-    else:
-        matrix(writer, f"{blk}ffn_gate_exps.weight", width, ff, experts)
-        matrix(writer, f"{blk}ffn_up_exps.weight", width, ff, experts)
-    matrix(writer, f"{blk}ffn_down_exps.weight", ff, width, experts)
-
-
-def _norms(writer: GgufWriter, blk: str, width: int, *names: str) -> None:
-    for name in names:
-        vector(writer, f"{blk}{name}.weight", width)
+from app.model.gguf_writer import GgufWriter
+from tests.tools.sparse_parts import (
+    Setting,
+    add_settings,
+    dense,
+    experts_of,
+    mamba2,
+    matrix,
+    nextn,
+    norms,
+    outer,
+    qkv,
+    vector,
+)
 
 
 def _delta_net_block(writer: GgufWriter, blk: str, width: int, keys: int, values: int, heads: int) -> None:
@@ -84,11 +30,6 @@ def _delta_net_block(writer: GgufWriter, blk: str, width: int, keys: int, values
     vector(writer, f"{blk}ssm_a", heads)
     vector(writer, f"{blk}ssm_norm.weight", values // heads)
     matrix(writer, f"{blk}ssm_out.weight", values, width)
-
-
-def _nextn(writer: GgufWriter, blk: str, width: int) -> None:
-    matrix(writer, f"{blk}nextn.eh_proj.weight", 2 * width, width)
-    _norms(writer, f"{blk}nextn.", width, "enorm", "hnorm", "shared_head_norm")
 
 
 def _delta_net_settings(blocks: int, width: int, experts: int, used: int) -> dict[str, Setting]:
@@ -120,26 +61,26 @@ def _delta_net_settings(blocks: int, width: int, experts: int, used: int) -> dic
 def _delta_net_model(writer: GgufWriter, blocks: int, width: int, experts: int, *, joint: bool, nextn: int) -> None:
     for i in range(blocks):
         blk = f"blk.{i}."
-        _norms(writer, blk, width, "attn_norm", "post_attention_norm")
+        norms(writer, blk, width, "attn_norm", "post_attention_norm")
         if i >= blocks - nextn or (i + 1) % 4 == 0:
-            _qkv(writer, blk, width, 2 * 16 * 256, 512, 512)
+            qkv(writer, blk, width, 2 * 16 * 256, 512, 512)
             matrix(writer, f"{blk}attn_output.weight", 16 * 256, width)
-            _norms(writer, blk, 256, "attn_q_norm", "attn_k_norm")
+            norms(writer, blk, 256, "attn_q_norm", "attn_k_norm")
         else:
             _delta_net_block(writer, blk, width, 2048, 4096, 32)
             for part, columns in (("ba", 64),) if joint else (("beta", 32), ("alpha", 32)):
                 matrix(writer, f"{blk}ssm_{part}.weight", width, columns)
-        _experts(writer, blk, width, 512, experts, fused=not joint)
+        experts_of(writer, blk, width, 512, experts, fused=not joint)
         vector(writer, f"{blk}ffn_gate_inp_shexp.weight", width)
-        _dense(writer, blk, width, 512, "_shexp")
+        dense(writer, blk, width, 512, "_shexp")
         if i >= blocks - nextn:
-            _nextn(writer, blk, width)
+            nextn(writer, blk, width)
 
 
 def qwen3next_80b(writer: GgufWriter) -> None:
     """Qwen3-Next-80B-A3B: three delta-net blocks, then one of attention with a gate."""
     add_settings(writer, "qwen3next", "Qwen3-Next-80B-A3B (sparse header)", _delta_net_settings(48, 2048, 512, 10))
-    _outer(writer, 2048, 151936)
+    outer(writer, 2048, 151936)
     _delta_net_model(writer, 48, 2048, 512, joint=True, nextn=0)
 
 
@@ -148,7 +89,7 @@ def qwen35moe_35b(writer: GgufWriter) -> None:
     settings = _delta_net_settings(41, 2048, 256, 8)
     settings |= {"nextn_predict_layers": 1, "rope.dimension_sections": [11, 11, 10, 0]}
     add_settings(writer, "qwen35moe", "Qwen3.5-35B-A3B (sparse header)", settings)
-    _outer(writer, 2048, 248320)
+    outer(writer, 2048, 248320)
     _delta_net_model(writer, 41, 2048, 256, joint=False, nextn=1)
 
 
@@ -179,28 +120,17 @@ def granite_h_small(writer: GgufWriter) -> None:
         "ssm.group_count": 1,
     }
     add_settings(writer, "granitehybrid", "Granite-4.0-H-Small (sparse header)", settings)
-    _outer(writer, width, 100352, tied=True)
+    outer(writer, width, 100352, tied=True)
     for i in range(blocks):
         blk = f"blk.{i}."
-        _norms(writer, blk, width, "attn_norm", "ffn_norm")
+        norms(writer, blk, width, "attn_norm", "ffn_norm")
         if i in attention:
-            _qkv(writer, blk, width, 4096, 1024, 1024)
+            qkv(writer, blk, width, 4096, 1024, 1024)
             matrix(writer, f"{blk}attn_output.weight", 4096, width)
         else:
-            _mamba2(writer, blk, width, inner, state, heads)
-        _experts(writer, blk, width, ff, experts)
-        _dense(writer, blk, width, shared_ff, "_shexp")
-
-
-def _mamba2(writer: GgufWriter, blk: str, width: int, inner: int, state: int, heads: int) -> None:
-    matrix(writer, f"{blk}ssm_in.weight", width, 2 * inner + 2 * state + heads)
-    vector(writer, f"{blk}ssm_conv1d.weight", 4, inner + 2 * state)
-    vector(writer, f"{blk}ssm_conv1d.bias", inner + 2 * state)
-    vector(writer, f"{blk}ssm_dt.bias", heads)
-    vector(writer, f"{blk}ssm_a", 1, heads)
-    vector(writer, f"{blk}ssm_d", 1, heads)
-    vector(writer, f"{blk}ssm_norm.weight", inner, 1)
-    matrix(writer, f"{blk}ssm_out.weight", inner, width)
+            mamba2(writer, blk, width, inner, state, heads)
+        experts_of(writer, blk, width, ff, experts)
+        dense(writer, blk, width, shared_ff, "_shexp")
 
 
 def gemma3_27b(writer: GgufWriter) -> None:
@@ -220,14 +150,14 @@ def gemma3_27b(writer: GgufWriter) -> None:
         "rope.freq_base": 1000000.0,
     }
     add_settings(writer, "gemma3", "Gemma 3 27B (sparse header)", settings)
-    _outer(writer, width, 262208, tied=True)
+    outer(writer, width, 262208, tied=True)
     for i in range(blocks):
         blk = f"blk.{i}."
-        _norms(writer, blk, width, "attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
-        _qkv(writer, blk, width, 4096, 2048, 2048)
+        norms(writer, blk, width, "attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
+        qkv(writer, blk, width, 4096, 2048, 2048)
         matrix(writer, f"{blk}attn_output.weight", 4096, width)
-        _norms(writer, blk, 128, "attn_q_norm", "attn_k_norm")
-        _dense(writer, blk, width, ff)
+        norms(writer, blk, 128, "attn_q_norm", "attn_k_norm")
+        dense(writer, blk, width, ff)
 
 
 def gemma4_26b(writer: GgufWriter) -> None:
@@ -260,21 +190,21 @@ def gemma4_26b(writer: GgufWriter) -> None:
         "expert_feed_forward_length": expert_ff,
     }
     add_settings(writer, "gemma4", "Gemma 4 26B-A4B (sparse header)", settings)
-    _outer(writer, width, 262144, tied=True)
+    outer(writer, width, 262144, tied=True)
     vector(writer, "rope_freqs.weight", 256)
     for i, slide in enumerate(slides):
         blk, length, heads_kv = f"blk.{i}.", 256 if slide else 512, 8 if slide else 2
-        _norms(writer, blk, width, "attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
-        _norms(writer, blk, width, "post_ffw_norm_1", "post_ffw_norm_2", "pre_ffw_norm_2")
+        norms(writer, blk, width, "attn_norm", "post_attention_norm", "ffn_norm", "post_ffw_norm")
+        norms(writer, blk, width, "post_ffw_norm_1", "post_ffw_norm_2", "pre_ffw_norm_2")
         matrix(writer, f"{blk}attn_q.weight", width, 16 * length)
         matrix(writer, f"{blk}attn_k.weight", width, heads_kv * length)
         if slide:
             matrix(writer, f"{blk}attn_v.weight", width, heads_kv * length)
         matrix(writer, f"{blk}attn_output.weight", 16 * length, width)
-        _norms(writer, blk, length, "attn_q_norm", "attn_k_norm")
-        _dense(writer, blk, width, ff)
+        norms(writer, blk, length, "attn_q_norm", "attn_k_norm")
+        dense(writer, blk, width, ff)
         vector(writer, f"{blk}ffn_gate_inp.scale", width)
-        _experts(writer, blk, width, expert_ff, experts, fused=True)
+        experts_of(writer, blk, width, expert_ff, experts, fused=True)
         vector(writer, f"{blk}ffn_down_exps.scale", experts)
         vector(writer, f"{blk}layer_output_scale.weight", 1)
 
@@ -312,10 +242,10 @@ def deepseek_v3(writer: GgufWriter) -> None:
         "expert_group_used_count": 4,
     }
     add_settings(writer, "deepseek2", "DeepSeek-V3 (sparse header)", settings)
-    _outer(writer, width, 129280)
+    outer(writer, width, 129280)
     for i in range(blocks):
         blk = f"blk.{i}."
-        _norms(writer, blk, width, "attn_norm", "ffn_norm")
+        norms(writer, blk, width, "attn_norm", "ffn_norm")
         matrix(writer, f"{blk}attn_q_a.weight", width, q_rank)
         vector(writer, f"{blk}attn_q_a_norm.weight", q_rank)
         matrix(writer, f"{blk}attn_q_b.weight", q_rank, heads * (nope + rope))
@@ -325,11 +255,11 @@ def deepseek_v3(writer: GgufWriter) -> None:
         matrix(writer, f"{blk}attn_v_b.weight", rank, value, heads)
         matrix(writer, f"{blk}attn_output.weight", heads * value, width)
         if i < 3:
-            _dense(writer, blk, width, dense_ff)
+            dense(writer, blk, width, dense_ff)
             continue
-        _experts(writer, blk, width, ff, experts)
+        experts_of(writer, blk, width, ff, experts)
         vector(writer, f"{blk}exp_probs_b.bias", experts)
-        _dense(writer, blk, width, ff, "_shexp")
+        dense(writer, blk, width, ff, "_shexp")
 
 
 def glm45_air(writer: GgufWriter) -> None:
@@ -358,20 +288,20 @@ def glm45_air(writer: GgufWriter) -> None:
         "expert_gating_func": 2,
     }
     add_settings(writer, "glm4moe", "GLM-4.5-Air (sparse header)", settings)
-    _outer(writer, width, 151552)
+    outer(writer, width, 151552)
     for i in range(blocks):
         blk = f"blk.{i}."
-        _norms(writer, blk, width, "attn_norm", "post_attention_norm")
-        _qkv(writer, blk, width, heads * 128, 1024, 1024, bias=True)
+        norms(writer, blk, width, "attn_norm", "post_attention_norm")
+        qkv(writer, blk, width, heads * 128, 1024, 1024, bias=True)
         matrix(writer, f"{blk}attn_output.weight", heads * 128, width)
         if i == 0:
-            _dense(writer, blk, width, dense_ff)
+            dense(writer, blk, width, dense_ff)
         else:
-            _experts(writer, blk, width, ff, experts)
+            experts_of(writer, blk, width, ff, experts)
             vector(writer, f"{blk}exp_probs_b.bias", experts)
-            _dense(writer, blk, width, ff, "_shexp")
+            dense(writer, blk, width, ff, "_shexp")
         if i == blocks - 1:
-            _nextn(writer, blk, width)
+            nextn(writer, blk, width)
 
 
 def lfm2_8b(writer: GgufWriter) -> None:
@@ -396,32 +326,20 @@ def lfm2_8b(writer: GgufWriter) -> None:
         "expert_gating_func": 2,
     }
     add_settings(writer, "lfm2moe", "LFM2-8B-A1B (sparse header)", settings)
-    _outer(writer, width, 65536, tied=True, norm="token_embd_norm")
+    outer(writer, width, 65536, tied=True, norm="token_embd_norm")
     for i in range(blocks):
         blk = f"blk.{i}."
-        _norms(writer, blk, width, "attn_norm", "ffn_norm")
+        norms(writer, blk, width, "attn_norm", "ffn_norm")
         if i in attention:
-            _qkv(writer, blk, width, 2048, 512, 512)
+            qkv(writer, blk, width, 2048, 512, 512)
             matrix(writer, f"{blk}attn_output.weight", 2048, width)
-            _norms(writer, blk, 64, "attn_q_norm", "attn_k_norm")
+            norms(writer, blk, 64, "attn_q_norm", "attn_k_norm")
         else:
             vector(writer, f"{blk}shortconv.conv.weight", 3, width)
             matrix(writer, f"{blk}shortconv.in_proj.weight", width, 3 * width)
             matrix(writer, f"{blk}shortconv.out_proj.weight", width, width)
         if i < 2:
-            _dense(writer, blk, width, dense_ff)
+            dense(writer, blk, width, dense_ff)
         else:
-            _experts(writer, blk, width, ff, experts)
+            experts_of(writer, blk, width, ff, experts)
             vector(writer, f"{blk}exp_probs_b.bias", experts)
-
-
-ARCHITECTURES = {
-    "qwen3next-80b": qwen3next_80b,
-    "qwen35moe-35b": qwen35moe_35b,
-    "granite-h-small": granite_h_small,
-    "gemma3-27b": gemma3_27b,
-    "gemma4-26b": gemma4_26b,
-    "deepseek-v3": deepseek_v3,
-    "glm45-air": glm45_air,
-    "lfm2-8b": lfm2_8b,
-}

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from app.model.gguf_writer import GgufWriter, ValueType
-from tests.tools.sparse_architectures import ARCHITECTURES
+from tests.tools import sparse_architectures, sparse_more
 from tests.tools.sparse_vocabulary import BareWriter, add_vocabulary
 
 _DATA = Path(__file__).parent.parent / "data" / "model"
@@ -234,7 +234,25 @@ _MODELS: dict[str, tuple[Callable[[GgufWriter, TypeOf], None], str | None]] = {
     "deepseek-v2-lite": (_deepseek_v2_lite, "deepseek-v2-lite-q4km.types.json"),
     "gpt-oss-20b": (_gpt_oss_20b, None),
 }
-NAMES = (*_MODELS, *ARCHITECTURES)
+_ARCHITECTURES: dict[str, Callable[[GgufWriter], None]] = {
+    "qwen3next-80b": sparse_architectures.qwen3next_80b,
+    "qwen35moe-35b": sparse_architectures.qwen35moe_35b,
+    "granite-h-small": sparse_architectures.granite_h_small,
+    "gemma3-27b": sparse_architectures.gemma3_27b,
+    "gemma4-26b": sparse_architectures.gemma4_26b,
+    "deepseek-v3": sparse_architectures.deepseek_v3,
+    "glm45-air": sparse_architectures.glm45_air,
+    "lfm2-8b": sparse_architectures.lfm2_8b,
+    "mixtral-8x7b": sparse_more.mixtral_8x7b,
+    "minimax-m2": sparse_more.minimax_m2,
+    "llama4-scout": sparse_more.llama4_scout,
+    "ling-flash": sparse_more.ling_flash,
+    "nemotron3-nano": sparse_more.nemotron3_nano,
+    "kimi-linear-48b": sparse_more.kimi_linear_48b,
+    "trinity-mini": sparse_more.trinity_mini,
+    "step35-flash": sparse_more.step35_flash,
+}
+NAMES = (*_MODELS, *_ARCHITECTURES)
 
 
 def make_sparse(name: str, path: str | os.PathLike[str], *, has_vocabulary: bool = True) -> None:
@@ -244,8 +262,8 @@ def make_sparse(name: str, path: str | os.PathLike[str], *, has_vocabulary: bool
     """
     writer = GgufWriter() if has_vocabulary else BareWriter()
     file_type = _FILE_TYPE_Q4_K_M
-    if name in ARCHITECTURES:
-        ARCHITECTURES[name](writer)
+    if name in _ARCHITECTURES:
+        _ARCHITECTURES[name](writer)
     else:
         build, types_file = _MODELS[name]
         if types_file is None:

@@ -117,8 +117,36 @@ def grouped_query(b: Build, x: Tensor, block: int, *, rope: bool = True, v_first
         v = reshape(v, layer.value_length, heads_kv, n)
     if rope:
         q, k = like("rope", q, b.positions), like("rope", k, b.positions)
+    if b.model.architecture == "llama4":
+        q, k = _llama4_scaled(b, q, k, rope)
     sinks = b.weight(f"{blk}attn_sinks.weight")
-    return attend(b, block, q, k, v, f"{blk}attn_output.weight", sinks, v_first)
+    if b.weight(f"{blk}attn_gate.weight") is None:
+        return attend(b, block, q, k, v, f"{blk}attn_output.weight", sinks, v_first)
+    cur = gated(b, attend(b, block, q, k, v, "", sinks, v_first), x, blk, heads)
+    return b.project(cur, f"{blk}attn_output.weight")
+
+
+def gated(b: Build, cur: Tensor, x: Tensor, blk: str, heads: int) -> Tensor:
+    """The result times a squashed gate of its own matrix, one per element (afmoe.cpp) or per head (step35.cpp)."""
+    weight = b.weight(f"{blk}attn_gate.weight")
+    if weight is None:
+        return cur
+    gate = mul_mat(weight, x)
+    if gate.ne[0] != heads:
+        return like("mul", cur, like("unary", gate))
+    if b.model.is_mla:  # bailingmoe3.cpp cuts the gate into heads before it squashes it
+        gate = like("unary", reshape(gate, 1, heads, b.n_tokens))
+    else:
+        gate = reshape(like("unary", gate), 1, heads, b.n_tokens)
+    rows = like("mul", reshape(cur, cur.ne[0] // heads, heads, b.n_tokens), gate)
+    return cont(rows, cur.ne[0], b.n_tokens) if b.model.is_mla else reshape(rows, cur.ne[0], b.n_tokens)
+
+
+def _llama4_scaled(b: Build, q: Tensor, k: Tensor, rope: bool) -> tuple[Tensor, Tensor]:
+    """Blocks with positions norm q and k afterwards, the others scale q by the token's distance (llama4.cpp)."""
+    if rope:
+        return like("rms_norm", q), like("rms_norm", k)
+    return like("mul", q, b.temperature), k
 
 
 def _normed(b: Build, x: Tensor, name: str, length: int, heads: int) -> Tensor:

@@ -6,6 +6,7 @@ from app.planner.graph.attention import attend, grouped_query
 from app.planner.graph.build import Build
 from app.planner.graph.ffn import Routing, dense, routed, shared
 from app.planner.graph.ggml import Tensor, cont, like, mul_mat, new, reshape, window
+from app.planner.graph.kda import delta_attention
 from app.planner.graph.latent import latent
 from app.planner.graph.recurrent import delta_net, mamba2, short_convolution
 from app.planner.graph.traits import Traits
@@ -15,6 +16,9 @@ def block(b: Build, traits: Traits, x: Tensor, number: int, is_last: bool) -> Te
     """The block's output; ``is_last``: only rows with logits are needed afterwards."""
     blk = f"blk.{number}."
     cur = b.norm(x, b.weight(f"{blk}attn_norm.weight"), b.weight(f"{blk}attn_norm.bias"))
+    if b.model.architecture.startswith("nemotron_h"):  # each block is a mixer or an FFN, not both
+        is_ffn = b.weight(f"{blk}ffn_up.weight") or b.weight(f"{blk}ffn_up_exps.weight")
+        return like("add", _feed_forward(b, traits, cur, number) if is_ffn else _mixer(b, cur, number), x)
     cur = _mixer(b, cur, number)
     post = b.weight(f"{blk}post_attention_norm.weight")
     pre = b.weight(f"{blk}ffn_norm.weight")
@@ -45,6 +49,10 @@ def _mixer(b: Build, x: Tensor, number: int) -> Tensor:
             return short_convolution(b, x, number)
         if b.weight(f"{blk}ssm_d") is not None or b.weight(f"{blk}ssm_d.weight") is not None:
             return mamba2(b, x, number)
+        if b.weight(f"{blk}ssm_conv1d_q.weight") is not None:
+            if b.weight(f"{blk}ssm_f_b.weight") is not None:
+                b.graph.expand(x)
+            return delta_attention(b, x, number)
         b.graph.expand(x)
         return delta_net(b, x, number)
     if b.weight(f"{blk}attn_kv_a_mqa.weight") is not None:
@@ -72,11 +80,17 @@ def _gated_query(b: Build, x: Tensor, number: int) -> Tensor:
 
 
 def _feed_forward(b: Build, traits: Traits, x: Tensor, number: int) -> Tensor:
-    blk = f"blk.{number}."
+    blk, act = f"blk.{number}.", traits.routing.act
     if b.weight(f"{blk}ffn_gate_inp.weight") is None:
-        return dense(b, x, blk)
-    out = routed(b, x, number, traits.routing)
-    extra = shared(b, x, blk, traits.shared_gate)
+        return dense(b, x, blk, act=act)
+    narrow = b.weight(f"{blk}ffn_latent_down.weight")
+    if narrow is None:
+        out = routed(b, x, number, traits.routing)
+    else:  # the experts work on a narrower row, the router on the whole one
+        rows, logits = mul_mat(narrow, x), b.project(x, f"{blk}ffn_gate_inp.weight")
+        out = routed(b, rows, number, traits.routing, logits)
+        out = mul_mat(b.need(f"{blk}ffn_latent_up.weight"), out)
+    extra = shared(b, x, blk, traits.shared_gate, act)
     return out if extra is None else like("add", out, extra)
 
 

@@ -94,6 +94,7 @@ class Build:
         self.slides = any(layer.sliding for layer in model.layers)
         has_sections = f"{model.architecture}.rope.dimension_sections" in model.metadata
         self.positions = leaf(shape(s.n_tokens * (4 if has_sections else 1)), I32)  # M-RoPE has four per token
+        self.temperature = leaf(shape(1, 1, s.n_tokens))
         self.out_ids = leaf(shape(s.n_outputs), I32)
         self.state_ids = leaf(shape(s.n_seqs), I32)
         self.own_state_ids = view(self.state_ids, shape(s.n_seqs))
@@ -117,7 +118,11 @@ class Build:
             return sliding or not self.slides
         if arch in ("llama4", "smollm3", "afmoe", "smallthinker"):
             return (block + 1) % 4 != 0
-        return True
+        return arch not in ("kimi-linear", "nemotron_h", "nemotron_h_moe")
+
+    def rotated(self, x: Tensor, block: int) -> Tensor:
+        """x turned by its positions, where the block has them."""
+        return like("rope", x, self.positions) if self.has_positions(block) else x
 
     def required(self, key: str) -> int:
         """A number without which a block's shapes are not known; LookupError when it is missing."""

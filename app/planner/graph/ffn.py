@@ -24,6 +24,7 @@ class Routing:
     groups: int = 1
     groups_used: int = 1
     act: str = "glu"
+    weighs_first: bool = False
 
 
 def dense(b: Build, x: Tensor, blk: str, part: str = "", act: str = "glu") -> Tensor:
@@ -32,7 +33,7 @@ def dense(b: Build, x: Tensor, blk: str, part: str = "", act: str = "glu") -> Te
     if b.weight(f"{blk}ffn_gate{part}.weight") is not None:
         gate = b.project(x, f"{blk}ffn_gate{part}.weight", f"{blk}ffn_gate{part}.bias")
         up = new("glu", gate.ne, gate, up)
-    elif act == "glu_half":  # gate and up in one tensor
+    elif up.ne[0] == 2 * b.need(f"{blk}ffn_down{part}.weight").ne[0]:  # gate and up in one tensor
         up = new("glu", (up.ne[0] // 2, *up.ne[1:]), up)
     elif act == "relu_sqr":
         up = like("sqr", like("unary", up))
@@ -50,11 +51,14 @@ def routed(b: Build, x: Tensor, block: int, how: Routing, logits: Tensor | None 
     chosen, weights = _choose(b, logits, blk, used, how)
     b.graph.expand(weights)
     rows = reshape(x, x.ne[0], 1, n)
+    if how.weighs_first:  # llama4: the weights go on the rows before the experts see them
+        rows = like("mul", new("repeat", (x.ne[0], used, n, 1), rows), weights)
     cur = _experts(b, rows, blk, chosen, how)
     cur = mul_mat_id(b.need(f"{blk}ffn_down_exps.weight"), cur, chosen)
     cur = _scaled(b, cur, f"{blk}ffn_down_exps.scale", chosen)
     cur = _biased(b, cur, f"{blk}ffn_down_exps.bias", chosen)
-    cur = like("mul", cur, weights)
+    if not how.weighs_first:
+        cur = like("mul", cur, weights)
     return _summed(b, cur, used)
 
 
@@ -151,15 +155,15 @@ def _summed(b: Build, cur: Tensor, used: int) -> Tensor:
     return total
 
 
-def shared(b: Build, x: Tensor, blk: str, gate_op: str = "") -> Tensor | None:
+def shared(b: Build, x: Tensor, blk: str, gate_op: str = "", act: str = "glu") -> Tensor | None:
     """The shared experts; ``gate_op``: how their own gate is squashed (qwen2moe: silu divided by its input)."""
     if b.weight(f"{blk}ffn_up_shexp.weight") is None:
         return None
     if gate_op == "silu_div":
         raw = b.project(x, f"{blk}ffn_gate_inp_shexp.weight")
         gate = like("div", like("unary", raw), raw)
-        return like("mul", dense(b, x, blk, "_shexp"), gate)
-    out = dense(b, x, blk, "_shexp")
+        return like("mul", dense(b, x, blk, "_shexp", act), gate)
+    out = dense(b, x, blk, "_shexp", act)
     if gate_op == "sigmoid":
         out = like("mul", out, like("unary", b.project(x, f"{blk}ffn_gate_inp_shexp.weight")))
     return out

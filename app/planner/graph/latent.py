@@ -6,9 +6,10 @@ kimi-linear and bailingmoe3.
 
 from __future__ import annotations
 
-from app.planner.graph.attention import attend, attention, store
+from app.planner.graph.attention import attend, attention, gated, store
 from app.planner.graph.build import Build
 from app.planner.graph.ggml import Tensor, concat, cont, like, mul_mat, new, permute, reshape, view, window
+from app.planner.kv import row_bytes
 
 
 def latent(b: Build, x: Tensor, block: int) -> Tensor:
@@ -20,10 +21,10 @@ def latent(b: Build, x: Tensor, block: int) -> Tensor:
     rank = b.number("attention.kv_lora_rank")
     row = b.project(x, f"{blk}attn_kv_a_mqa.weight")
     squeezed = window(row, (rank, n, 1, 1), rank + rope)
-    k_pe = like("rope", window(row, (rope, 1, n, 1), rank + rope), b.positions)
+    k_pe = b.rotated(window(row, (rope, 1, n, 1), rank + rope), block)
     squeezed = b.norm(squeezed, b.weight(f"{blk}attn_kv_a_norm.weight"))
     if b.weight(f"{blk}attn_k_b.weight") is not None and b.model.is_mla:
-        return _absorbed(b, q, squeezed, k_pe, block)
+        return _absorbed(b, x, q, squeezed, k_pe, block)
     return _unpacked(b, q, squeezed, k_pe, block)
 
 
@@ -38,13 +39,13 @@ def _full_key(b: Build) -> int:
     return b.model.layers[0].key_length
 
 
-def _absorbed(b: Build, q: Tensor, squeezed: Tensor, k_pe: Tensor, block: int) -> Tensor:
+def _absorbed(b: Build, x: Tensor, q: Tensor, squeezed: Tensor, k_pe: Tensor, block: int) -> Tensor:
     """The key matrix is applied to the query, so the cache holds one latent row per token (MQA)."""
     blk, n, s = f"blk.{block}.", b.n_tokens, b.s
     heads, rank, rope = q.ne[1], squeezed.ne[0], k_pe.ne[0]
     nope = q.ne[0] - rope
     plain = permute(window(q, (nope, heads, n, 1), q.ne[0] * heads), (nope, n, heads, 1))
-    q_pe = like("rope", window(q, (rope, heads, n, 1), q.ne[0] * heads), b.positions)
+    q_pe = b.rotated(window(q, (rope, heads, n, 1), q.ne[0] * heads), block)
     wide = permute(mul_mat(b.need(f"{blk}attn_k_b.weight"), plain), (rank, heads, n, 1))
     query = concat(wide, q_pe)
     rows = reshape(squeezed, rank, 1, n)
@@ -52,9 +53,12 @@ def _absorbed(b: Build, q: Tensor, squeezed: Tensor, k_pe: Tensor, block: int) -
     for tensor in (query, rows, key):
         b.graph.expand(tensor)
     cached_k, _ = store(b, block, b.cache, key, None)
-    cached_v = view(cached_k, (rank, 1, s.n_kv, s.n_streams), is_plain=False, n_bytes=cached_k.n_bytes)
+    unread = row_bytes(s.cache_type_k, rank + rope) - row_bytes(s.cache_type_k, rank)
+    values = (rank, 1, s.n_kv, s.n_streams)
+    cached_v = view(cached_k, values, is_plain=False, n_bytes=cached_k.n_bytes - unread)
     v_b = b.need(f"{blk}attn_v_b.weight")
     cur = attention(b, query, cached_k, cached_v, b.cache, None, v_b, v_is_k=True)
+    cur = gated(b, cur, x, blk, heads)
     return b.project(cur, f"{blk}attn_output.weight")
 
 

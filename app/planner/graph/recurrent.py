@@ -42,7 +42,8 @@ def _clear(b: Build, cache: Tensor) -> None:
     b.graph.expand(written(zero, zero, op="scale"))
 
 
-def _save(b: Build, cache: Tensor, result: Tensor) -> None:
+def save(b: Build, cache: Tensor, result: Tensor) -> None:
+    """The new state goes where the old one was."""
     b.graph.expand(written(view(cache, cache.ne), result, view(cache, cache.ne), op="cpy"))
 
 
@@ -76,7 +77,7 @@ def delta_net(b: Build, x: Tensor, block: int) -> Tensor:
         q, k = (reshape(new("repeat", shape, part), key, v_heads, n, seqs) for part in (q, k))
     v = view(conv, (value, v_heads, n, seqs), is_plain=False)
     result = new("delta_net", (value * v_heads, n * seqs + value * seqs, 1, 1), q, k, v, gate, beta, state)
-    _save(b, cache, view(result, (value, value, v_heads, seqs), is_plain=False))
+    save(b, cache, view(result, (value, value, v_heads, seqs), is_plain=False))
     out = view(result, (value, v_heads, n, seqs), is_plain=False)
     normed = b.norm(out, b.weight(f"{blk}ssm_norm.weight"))
     cur = like("mul", normed, like("unary", reshape(z, value, v_heads, n, seqs)))
@@ -89,7 +90,7 @@ def _convolved_line(b: Build, block: int, mixed: Tensor, blk: str, channels: int
     width, n = weight.ne[0], b.s.n_tokens // b.s.n_seqs
     cache, now = states(b, block, (width - 1) * channels)
     line = concat(reshape(now, width - 1, channels, b.s.n_seqs), permute(mixed, (n, channels, b.s.n_seqs, 1)))
-    _save(b, cache, _last(line, width - 1, channels, b.s.n_seqs))
+    save(b, cache, _last(line, width - 1, channels, b.s.n_seqs))
     return line
 
 
@@ -139,7 +140,7 @@ def mamba2(b: Build, x: Tensor, block: int) -> Tensor:
     xbc = view(rows, (channels, n, seqs, 1), is_plain=False)
     dt = view(rows, (heads, n, seqs, 1), is_plain=False)
     line = concat(reshape(before, width - 1, channels, seqs), permute(xbc, (n, channels, seqs, 1)))
-    _save(b, conv_cache, _last(line, width - 1, channels, seqs))
+    save(b, conv_cache, _last(line, width - 1, channels, seqs))
     conv = new("ssm_conv", (channels, n, seqs, 1), line, b.need(f"{blk}ssm_conv1d.weight"))
     conv = like("unary", like("add", conv, b.need(f"{blk}ssm_conv1d.bias")))
     seen = view(conv, (head, heads, n, seqs), is_plain=False)
@@ -167,7 +168,7 @@ def _scanned(b: Build, block: int, x: Tensor, dt: Tensor, parts: list[Tensor], s
     gathered = get_rows(rows, b.other_state_ids)
     extra = view(gathered, (size, 0, 1, 1), n_bytes=0)
     b.graph.expand(written(view(cache, (size, 0, 1, 1), n_bytes=0), extra, op="cpy"))
-    _save(b, cache, view(result, (size, seqs, 1, 1), is_plain=False))
+    save(b, cache, view(result, (size, seqs, 1, 1), is_plain=False))
     return view(result, x.ne, is_plain=False)
 
 
@@ -181,7 +182,7 @@ def short_convolution(b: Build, x: Tensor, block: int) -> Tensor:
     width = b.required("shortconv.l_cache") - 1
     cache, now = states(b, block, width * embd)
     line = concat(reshape(now, width, embd, seqs), across)
-    _save(b, cache, _last(line, width, embd, seqs))
+    save(b, cache, _last(line, width, embd, seqs))
     conv = new("ssm_conv", (embd, n, seqs, 1), line, b.need(f"{blk}shortconv.conv.weight"))
     cur = mul_mat(b.need(f"{blk}shortconv.out_proj.weight"), like("mul", parts[1], conv))
     return reshape(cur, embd, n * seqs)

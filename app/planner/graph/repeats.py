@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 _KEPT = 3
-"""Equal blocks kept in a row: two at the start and the last one before what follows."""
+"""Equal blocks, or pairs of blocks, kept in a row: two at the start and the last one before what follows."""
 _KEPT_GROUPS = 2
-"""Equal groups of several blocks kept in a row: the first and the last."""
+"""Equal groups of more blocks kept in a row: the first and the last."""
 _LONGEST = 8
 """Blocks in a repeating group: interleaved attention repeats after 2 to 6."""
 
@@ -28,7 +28,7 @@ def representative(kinds: Sequence[Hashable]) -> tuple[int, ...]:
 
 def _without_repeats(kept: list[int], kinds: Sequence[Hashable], length: int) -> list[int]:
     """Cut every run of equal groups of this length down to the kept number."""
-    allowed = _KEPT if length == 1 else _KEPT_GROUPS
+    allowed = _KEPT if length <= 2 else _KEPT_GROUPS
     result: list[int] = []
     at = 0
     while at < len(kept):

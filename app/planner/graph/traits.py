@@ -42,7 +42,10 @@ _NORM_ALWAYS = frozenset({
     "mistral3", "llada-moe", "smallthinker", "dbrx", "phimoe", "rnd1", "mellum",
 })  # fmt: skip
 _GATING = {1: "softmax", 2: "sigmoid", 3: "softmax_weight", 4: "sqrt_softplus"}
-_GATING_BY_ARCH = {"gpt-oss": "softmax_weight", "llama4": "sigmoid", "mimo2": "sigmoid"}
+_GATING_BY_ARCH = {
+    "gpt-oss": "softmax_weight", "llama4": "sigmoid", "mimo2": "sigmoid", "nemotron_h": "sigmoid",
+    "nemotron_h_moe": "sigmoid",
+}  # fmt: skip
 
 
 def traits_of(architecture: str, gating: int, norms: bool, scale: float, groups: int, groups_used: int) -> Traits:
@@ -53,6 +56,7 @@ def traits_of(architecture: str, gating: int, norms: bool, scale: float, groups:
         scales_weights=scale not in (0.0, 1.0),
         groups=groups,
         groups_used=groups_used,
+        weighs_first=architecture == "llama4",
         act="relu_sqr" if architecture.startswith("nemotron") else "glu",
     )
     return Traits(
