@@ -4,6 +4,7 @@ import pytest
 
 from app.planner.types import RAM
 from app.ui.board.board import Board
+from app.ui.pages.plan import PlanPage
 from app.ui.pages.plan_overrides import OverridesCard
 from app.work.verifying import Figures, Verification, VerifiedDevice
 from tests.qt.fake_session import FakeSession
@@ -71,3 +72,11 @@ def test_that_every_rule_says_whether_the_engine_confirmed_it(qtbot, session):
     assert card.model.data(last) == "✓ engine"
     card.model.set_confirmed(False)
     assert card.model.data(last) == "✗ engine"
+
+
+def test_that_a_page_made_anew_for_another_language_still_shows_the_tick(qtbot, session):
+    _answer(session)
+    page = PlanPage(session)
+    qtbot.addWidget(page)
+    assert page.board.column("CUDA0").check.startswith("✓")
+    assert page.board.column(RAM).check.startswith("✓")

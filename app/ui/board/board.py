@@ -49,7 +49,7 @@ class Board(QWidget):
         self._layout.setSpacing(12)
         self._menu = QMenu(self)
         self._menu.triggered.connect(self._on_menu_action)
-        session.verification_changed.connect(self._on_verification)
+        session.verification_changed.connect(self.refresh_verification)
 
     @property
     def columns(self) -> tuple[BoardColumn, ...]:
@@ -89,8 +89,8 @@ class Board(QWidget):
         self._follow_moved_card(plan)
 
     @Slot()
-    def _on_verification(self) -> None:
-        """The engine's answer about this board, or that it is not valid any more."""
+    def refresh_verification(self) -> None:
+        """Show the engine's answer about this board, or that it is not valid any more."""
         result = self._session.verification
         told = {device.name: device for device in result.devices} if result is not None else {}
         for name, column in self._columns.items():

@@ -253,3 +253,5 @@ class PlanPage(QWidget):
         self._on_model()
         self._on_engine()
         self._on_plan()
+        self._on_verification()  # a page made anew for another language
+        self.board.refresh_verification()
