@@ -8,6 +8,7 @@ differ from their neighbours; the result is kept, because most moves on the boar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import count
 from operator import itemgetter
 from typing import NamedTuple
@@ -118,18 +119,25 @@ def compute_bytes(
     fuses_experts: bool = True,
     reserves_f16_cache: bool = True,
     takes_embeddings: bool = True,
+    mixes_embeddings: bool = True,
 ) -> dict[str, int]:
     """Device name -> compute buffer bytes; RAM is the host's buffer.
 
     ``where``: tensor -> device (``placement.locations``). ``op_offload`` holds for GPU backends only: RPC has none.
     ``mask_is_f32``: builds before ggml-org/llama.cpp#23764. ``n_outputs``: rows of logits, one per slot when None
     (llama-server since #23861; before, and in the command-line tools, one per token of a micro-batch). CUDA and ROCm:
-    ``fuses_experts`` since #25952, ``reserves_f16_cache`` since #23907. ``takes_embeddings`` since #18550.
+    ``fuses_experts`` since #25952, ``reserves_f16_cache`` since #23907. ``takes_embeddings`` since #18550,
+    ``mixes_embeddings`` since autumn 2026: inputs for rows that are no text.
     """
     prepared = _prepare(model)
     unit_homes = homes(placement)
     in_ram = placement.kv_home is KvHome.RAM
-    settings = graph_settings(model, kv, flash_attention, mask_is_f32, n_outputs, takes_embeddings)
+    settings = replace(
+        graph_settings(model, kv, flash_attention, n_outputs),
+        casts_mask=mask_is_f32,
+        takes_embeddings=takes_embeddings,
+        mixes_embeddings=mixes_embeddings,
+    )
     backends = _backends(model, placement, devices, op_offload, (fuses_experts, reserves_f16_cache))
     memo = prepared.memo
     kinds = _kinds(prepared.blocks, memo, where, unit_homes, in_ram, any(backends.offloads))
@@ -190,9 +198,7 @@ def graph_settings(
     model: ModelInfo,
     kv: KvSettings,
     flash_attention: bool,
-    mask_is_f32: bool = False,
     n_outputs: int | None = None,
-    takes_embeddings: bool = True,
 ) -> GraphSettings:
     """The worst batch (llama-context.cpp:637-676): a full micro-batch shared by all slots, one output each."""
     n_tokens = min(kv.n_ctx, kv.n_ubatch)
@@ -207,8 +213,6 @@ def graph_settings(
         flash_attention=flash_attention,
         cache_type_k=kv.cache_type_k,
         cache_type_v=kv.cache_type_v,
-        casts_mask=mask_is_f32,
-        takes_embeddings=takes_embeddings,
     )
 
 

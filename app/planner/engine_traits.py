@@ -12,6 +12,13 @@ _HALF_MASK_BUILD = 9370
 """ggml-org/llama.cpp#23764 (May 2026): with flash attention the mask is F16 from the start."""
 _FEW_OUTPUTS_BUILD = 9440
 """ggml-org/llama.cpp#23861 (June 2026): llama-server reserves logits for its slots, not for a whole micro-batch."""
+_EMBEDDINGS_BUILD = 7700
+"""ggml-org/llama.cpp#18550 (January 2026): every graph has an input for rows that are no text."""
+_F16_CACHE_BUILD = 9450
+"""ggml-org/llama.cpp#23907 (June 2026): CUDA reserves the F16 copies of a quantised cache in its compute buffer."""
+_AUTUMN_BUILD = 10900
+"""ggml-org/llama.cpp#25952 (September 2026): CUDA adds up experts in one step and keeps their rows until then. Batches
+of text and embeddings together came about then too; only a few rows per token depend on it."""
 _NO_MLA_VALUES_BUILD = 7840
 """ggml-org/llama.cpp#19067 (January 2026): MLA caches have no V part."""
 
@@ -42,13 +49,18 @@ class EngineTraits:
     """``mask_is_f32``: flash attention's mask is an F32 input that the device casts to F16, both in its buffer.
 
     ``logits_for_every_token``: the graph is reserved with one logit row per token of a micro-batch (older servers, the
-    command-line tools, ik_llama.cpp), not one per slot. ``keeps_mla_values``: MLA caches have a V part too.
+    command-line tools, ik_llama.cpp), not one per slot. ``keeps_mla_values``: MLA caches have a V part too. The others
+    are explained at ``compute.compute_bytes``.
     """
 
     kind: EngineKind = EngineKind.MAINLINE
     mask_is_f32: bool = False
     logits_for_every_token: bool = False
     keeps_mla_values: bool = False
+    takes_embeddings: bool = True
+    mixes_embeddings: bool = True
+    reserves_f16_cache: bool = True
+    fuses_experts: bool = True
     ik: IkTraits = field(default_factory=IkTraits)
 
 
@@ -64,4 +76,8 @@ def mainline_traits(build: int | None) -> EngineTraits:
         mask_is_f32=build < _HALF_MASK_BUILD,
         logits_for_every_token=build < _FEW_OUTPUTS_BUILD,
         keeps_mla_values=build < _NO_MLA_VALUES_BUILD,
+        takes_embeddings=build >= _EMBEDDINGS_BUILD,
+        mixes_embeddings=build >= _AUTUMN_BUILD,
+        reserves_f16_cache=build >= _F16_CACHE_BUILD,
+        fuses_experts=build >= _AUTUMN_BUILD,
     )

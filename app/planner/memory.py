@@ -73,6 +73,10 @@ def _compute(
         settings.op_offload,
         mask_is_f32=engine.mask_is_f32,
         n_outputs=min(kv.n_ubatch, kv.n_ctx) if engine.logits_for_every_token else None,
+        fuses_experts=engine.fuses_experts,
+        reserves_f16_cache=engine.reserves_f16_cache,
+        takes_embeddings=engine.takes_embeddings,
+        mixes_embeddings=engine.mixes_embeddings,
     )
 
 

@@ -36,7 +36,7 @@ class GraphSettings:
 
     ``n_seqs``: slots; ``n_streams``: separate caches; ``n_outputs``: logit rows. ``casts_mask``: the mask of flash
     attention is an F32 input (before ggml-org/llama.cpp#23764). ``takes_embeddings``: the graph has inputs for rows
-    that are no text (since #18550).
+    that are no text (since #18550), ``mixes_embeddings``: and for batches of both.
     """
 
     n_tokens: int
@@ -50,6 +50,7 @@ class GraphSettings:
     cache_type_v: str
     casts_mask: bool = False
     takes_embeddings: bool = True
+    mixes_embeddings: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,7 @@ class Build:
         self.graph.expand(text)
         if self.s.takes_embeddings:
             self.graph.expand(given)
-        if has_mixed and self.s.takes_embeddings:
+        if has_mixed and self.s.mixes_embeddings:
             ids, slots, mixed = leaf(shape(n), I32), leaf(shape(n), I64), leaf(shape(embd, n))
             target = like("dup", mixed)
             self.graph.expand(written(target, get_rows(table, ids), slots, target))
