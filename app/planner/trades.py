@@ -50,7 +50,7 @@ class Trade:
 
     ``freed_bytes``: VRAM that it frees with everything left where it is (negative: takes). ``expert_layers``: more of
     them on the GPU afterwards. ``ram_read_saved_bytes``: less read from RAM per token. Speeds are changes; None where
-    unknown. ``prompt_factor``: prompt speed afterwards / now.
+    unknown. ``prompt_factor``: prompt speed afterwards / now. ``relieves``: the plan does not fit, and this frees VRAM.
     """
 
     code: str
@@ -63,6 +63,7 @@ class Trade:
     prompt_factor: float | None
     ram_read_saved_bytes: int
     quality: Quality
+    relieves: bool = False
 
     @property
     def is_free(self) -> bool:
@@ -90,16 +91,18 @@ class _State:
 
 
 def trades(inputs: PlanInputs, plan: Plan) -> tuple[Trade, ...]:
-    """Offers that gain something, the best first. None for a plan that the engine itself makes, or without a GPU.
+    """Offers that gain something, the best first; of a plan that does not fit, those that free VRAM.
 
-    ``inputs`` are those that the plan was made of. An edited plan keeps its placement; what it could gain by starting
-    again from the best one is an offer too.
+    None for a plan that the engine itself makes, or without a GPU. ``inputs`` are those that the plan was made of. An
+    edited plan keeps its placement; what it could gain by starting again from the best one is an offer too.
     """
     if not plan.devices.gpus or plan.wishes.preset == "fit" or any(d.fits is None for d in plan.estimate.devices):
         return ()
     inputs = replace(inputs, wishes=plan.wishes, devices=plan.devices)
     now = _state(inputs, plan.placement, plan)
     found = [trade for offer in _offers(inputs, plan) if (trade := _trade(inputs, plan, now, offer)) is not None]
+    if plan.estimate.fits is False:
+        return tuple(sorted(found, key=lambda t: (t.code != "preset", -t.freed_bytes, t.code)))
     return tuple(sorted(found, key=lambda t: (-t.decode_gain_share, -(t.prompt_factor or 1.0), t.code)))
 
 
@@ -150,23 +153,33 @@ def _trade(inputs: PlanInputs, plan: Plan, now: _State, offer: _Offer) -> Trade 
     model = inputs.model
     wishes = replace(plan.wishes, **offer.changes)
     changed = replace(inputs, wishes=wishes, devices=offer.devices or plan.devices)
-    keeps = plan.is_edited and offer.code not in ("preset", "close_programs")
+    keeps = plan.is_edited and offer.code != "preset"
     placement = plan.placement if keeps else placement_for(model, changed.devices, wishes)
     if keeps and "kv_home" in offer.changes:
         placement = replace(placement, kv_home=wishes.kv_home)
     after = _state(changed, placement, plan)
     gain, share = _decode_gain(now, after)
     prompt = _prompt_factor(inputs, changed, now, after)
-    freed = _freed_bytes(inputs, changed, plan, offer)
-    helps = share > _LEAST_GAIN or (offer.code == "ubatch" and (prompt or 1.0) >= _LEAST_PROMPT_GAIN)
+    freed = _freed_bytes(inputs, changed, plan, offer, placement)
     relieves = plan.estimate.fits is False and freed >= _LEAST_FREED
-    if not (helps or relieves):
+    helps = share > _LEAST_GAIN or (offer.code == "ubatch" and (prompt or 1.0) >= _LEAST_PROMPT_GAIN)
+    if not (relieves if plan.estimate.fits is False else helps):
         return None
     layer = _expert_bytes(model) / max(1, len(model.expert_blocks))
     layers = (after.expert_gpu_bytes - now.expert_gpu_bytes) / layer if layer else 0.0
     saved = round(now.ram_read_bytes - after.ram_read_bytes)
     return Trade(
-        offer.code, offer.value, offer.changes, freed, round(layers, 1), gain, share, prompt, saved, offer.quality
+        code=offer.code,
+        value=offer.value,
+        changes=offer.changes,
+        freed_bytes=freed,
+        expert_layers=round(layers, 1),
+        decode_gain_tps=gain,
+        decode_gain_share=share,
+        prompt_factor=prompt,
+        ram_read_saved_bytes=saved,
+        quality=offer.quality,
+        relieves=relieves,
     )
 
 
@@ -219,17 +232,16 @@ def _copied_per_token(inputs: PlanInputs, placement: Placement) -> float:
     return work.copy_bytes / work.n_tokens
 
 
-def _freed_bytes(inputs: PlanInputs, changed: PlanInputs, plan: Plan, offer: _Offer) -> int:
-    """VRAM that the offer frees while every weight stays where it is."""
+def _freed_bytes(inputs: PlanInputs, changed: PlanInputs, plan: Plan, offer: _Offer, after: Placement) -> int:
+    """VRAM that the offer frees while every weight stays where it is (of a preset: with its own placement)."""
     gpu = plan.devices.gpus[0].name
     if offer.code == "close_programs":
         return (changed.devices.get(gpu).free_bytes or 0) - (plan.devices.get(gpu).free_bytes or 0)
-    if offer.code == "preset":
-        return 0
-    kv_home = changed.wishes.kv_home if "kv_home" in offer.changes else plan.placement.kv_home
-    placement = replace(plan.placement, kv_home=kv_home)
-    after = estimate(inputs.model, placement, plan.devices, run_settings(inputs.model, changed.wishes, 0))
-    return plan.estimate.get(gpu).total_bytes - after.get(gpu).total_bytes
+    if offer.code != "preset":
+        kv_home = changed.wishes.kv_home if "kv_home" in offer.changes else plan.placement.kv_home
+        after = replace(plan.placement, kv_home=kv_home)
+    then = estimate(inputs.model, after, plan.devices, run_settings(inputs.model, changed.wishes, 0))
+    return plan.estimate.get(gpu).total_bytes - then.get(gpu).total_bytes
 
 
 def _expert_bytes(model: ModelInfo) -> int:

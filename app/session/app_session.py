@@ -23,6 +23,7 @@ from app.model.demo import ensure_demo_model
 from app.model.reader import read_model
 from app.model.types import ModelInfo
 from app.monitor.ring import RingBuffer
+from app.planner.trades import Trade
 from app.planner.types import Card, Plan
 from app.session.board_controller import BoardController
 from app.session.engine_controller import EngineController
@@ -30,6 +31,7 @@ from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.session.run_controller import RunController
 from app.session.state import ChatState, EnginePhase, EngineState, RunPhase, RunState
+from app.session.trades_controller import TradesController
 from app.session.verify_controller import VerifyController
 from app.settings import Settings, changed, load, save_settings
 from app.work.engines import capabilities_of
@@ -55,6 +57,7 @@ class AppSession(QObject):
     settings_changed = Signal()
     verification_changed = Signal()
     model_loading_changed = Signal(bool)
+    trades_changed = Signal()
 
     def __init__(self, paths: AppPaths | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -71,6 +74,7 @@ class AppSession(QObject):
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
         self._verify = VerifyController(self._jobs, self.paths, self)
+        self._trades = TradesController(self._jobs, self)
         self._is_this_machine = True
         self._connect()
 
@@ -81,6 +85,7 @@ class AppSession(QObject):
         self._engine.hardware_changed.connect(self._on_hardware_changed)
         self._engine.failed.connect(self.message_raised)
         self._verify.changed.connect(self._on_verified)
+        self._trades.changed.connect(self.trades_changed)
         self._run.changed.connect(self._on_run_changed)
         self._run.chat_changed.connect(self.chat_changed)
         self._run.log_added.connect(self.log_added)
@@ -118,6 +123,11 @@ class AppSession(QObject):
     def verification_problem(self) -> Problem | None:
         """Why the engine would not load the plan on the board, as it says itself."""
         return self._verify.problem
+
+    @property
+    def trades(self) -> tuple[Trade, ...] | None:
+        """What the plan could have for something else, the best first; None while that is being worked out."""
+        return self._trades.result
 
     @property
     def run(self) -> RunState:
@@ -260,6 +270,12 @@ class AppSession(QObject):
         """Start again from a preset (``planner.presets.PRESETS``)."""
         self._board.apply_preset(name)
 
+    def apply_trade(self, index: int) -> None:
+        """Take one of the offers in ``trades``; nothing happens for one that only the user can take."""
+        offers = self.trades or ()
+        if 0 <= index < len(offers):
+            self._board.apply_trade(offers[index])
+
     def set_device_enabled(self, name: str, on: bool) -> None:
         """Switch a GPU's column on or off; one is on at a time."""
         self._board.set_device_enabled(name, on)
@@ -370,6 +386,7 @@ class AppSession(QObject):
     def _on_plan_changed(self) -> None:
         if self.plan is not None:
             self._run.shown_plan_changed(self.plan)
+        self._trades.use(self._board.inputs, self.plan)
         self.plan_changed.emit()
         self._verify_plan()
 

@@ -21,6 +21,7 @@ from app.planner.moves import move
 from app.planner.placement import expert_layers_in_ram, with_experts_in_ram
 from app.planner.plan import PlanInputs, kv_settings, make_plan, run_settings_of
 from app.planner.presets import wishes_for_preset
+from app.planner.trades import Trade
 from app.planner.types import Card, MoveResult, Placement, Plan, Refusal, Wishes
 from app.session.board_state import SLIDER_MERGE_ID, BoardState, ChangeBoard
 from app.words import say
@@ -44,6 +45,7 @@ class BoardController(QObject):
         self.undo_stack = QUndoStack(self)
         self.model: ModelInfo | None = None
         self.plan: Plan | None = None
+        self.inputs: PlanInputs | None = None
         self.device_wishes = DeviceWishes()
         self.api_key = new_api_key()
         self._hardware: HardwareSnapshot | None = None
@@ -145,12 +147,21 @@ class BoardController(QObject):
         wishes = replace(self._board.wishes, **changes)
         if wishes != self._board.wishes:
             placement = None if "n_gpu_layers" in changes else self._board.placement
+            if placement is not None and "kv_home" in changes:
+                placement = replace(placement, kv_home=wishes.kv_home)
             self._push(replace(self._board, wishes=wishes, placement=placement), say("undo.wishes"))
 
     def apply_preset(self, name: str) -> None:
         """Start again from a preset."""
         wishes = wishes_for_preset(self._board.wishes, name)
         self._push(BoardState(wishes, None, self._board.gpu), say("undo.preset"))
+
+    def apply_trade(self, trade: Trade) -> None:
+        """Take an offer: a preset, or other wishes."""
+        if trade.code == "preset":
+            self.apply_preset(str(trade.value))
+        elif trade.changes:
+            self.set_wishes(**trade.changes)
 
     def set_device_enabled(self, name: str, on: bool) -> None:
         """Switch a GPU's column on or off. One GPU is active at a time, so switching one on switches the others off."""
@@ -169,7 +180,7 @@ class BoardController(QObject):
 
     def replan(self) -> None:
         """Make the plan for the present model, machine and board. A few milliseconds, so it runs here and now."""
-        inputs = self._inputs()
+        inputs = self.inputs = self._inputs()
         if inputs is None:
             self.plan, self._columns = None, {}
             return

@@ -22,7 +22,7 @@ ENTRIES: Entries = {
         "{device} 要求留空 {reserve_bytes:size}，但它只剩 {free_bytes:size}。请减少留空。",
     ),
     # offers: what
-    "trade.title": ("What next", "还能怎么换"),
+    "trade.title": ("What next", "下一步"),
     "trade.none": (
         "Nothing to gain here without another machine or file.",
         "在这台机器和这个文件上已没有可换的余地。",
@@ -36,22 +36,19 @@ ENTRIES: Entries = {
     "trade.close_programs": ("Close other programs", "关闭其他程序"),
     "trade.preset": ("Best for this machine", "最适合本机的方案"),
     # offers: what for
-    "trade.gain.decode": ("{sign}{tps:num} tok/s", "{sign}{tps:num} tok/s"),
+    "trade.gain.decode": ("+{tps:.1f} tok/s", "+{tps:.1f} tok/s"),
     "trade.gain.prompt": ("prompt ×{factor:num}", "预填充 ×{factor:num}"),
-    "trade.gain.read": ("−{size:size} read", "少读 {size:size}"),
+    "trade.gain.read": ("reads {size:size} less", "少读 {size:size}"),
     "trade.gain.freed": ("{size:size} free", "腾出 {size:size}"),
     # offers: how and at what cost
-    "trade.frees": ("frees {size:size} of VRAM", "腾出 {size:size} 显存"),
-    "trade.takes": ("takes {size:size} of VRAM", "多占 {size:size} 显存"),
-    "trade.layers": ("{n:count expert layer|expert layers} more on the GPU", "GPU 多放 {n:num} 个专家层"),
-    "trade.layers_less": ("{n:count expert layer|expert layers} fewer on the GPU", "GPU 少放 {n:num} 个专家层"),
-    "trade.slower": ("{tps:num} tok/s slower", "解码慢 {tps:num} tok/s"),
-    "trade.quality.hardly": ("hardly any quality loss", "质量几乎无损"),
-    "trade.quality.visible": ("visible quality loss", "质量损失可察觉"),
-    "trade.quality.shorter": ("remembers less", "能记住的内容更少"),
-    "trade.quality.others": ("what they hold in VRAM", "它们占用的显存"),
+    "trade.frees": ("frees {size:size}", "腾出 {size:size} 显存"),
+    "trade.takes": ("takes {size:size}", "多占 {size:size} 显存"),
+    "trade.layers": ("+{n:.1f} layers", "GPU 多放 {n:.1f} 层专家"),
+    "trade.layers_less": ("−{n:.1f} layers", "GPU 少放 {n:.1f} 层专家"),
+    "trade.slower": ("{tps:.1f} tok/s slower", "解码慢 {tps:.1f} tok/s"),
+    "trade.quality.hardly": ("hardly any loss", "几乎无损"),
+    "trade.quality.visible": ("visible loss", "损失可察觉"),
+    "trade.quality.shorter": ("holds less", "记住的更少"),
     "trade.apply": ("{what}: {gain}. {how}", "{what}：{gain}。{how}"),
-    "trade.apply.tip": ("Click to apply; Ctrl+Z takes it back.", "点击应用，Ctrl+Z 可撤销。"),
-    # the command line
-    "cli.trades": ("What next:", "还能怎么换："),
+    "trade.apply.tip": ("Click to apply it to the plan; Ctrl+Z takes it back.", "点击应用到方案，Ctrl+Z 可撤销。"),
 }

@@ -15,7 +15,7 @@ from app.hardware.snapshot_file import load_snapshot
 from app.model.demo import make_demo_model
 from app.model.types import Role
 from app.planner.placement import locations
-from app.planner.types import RAM
+from app.planner.types import RAM, KvHome
 from app.session.app_session import AppSession
 from app.session.state import EnginePhase, RunPhase
 from tests.tools.sparse_models import make_sparse
@@ -306,3 +306,26 @@ def test_that_another_look_at_the_machine_does_not_lose_the_engine_that_is_being
     session.start(None)
     session.refresh_hardware()
     qtbot.waitUntil(lambda: session.engine.phase is EnginePhase.MISSING)
+
+
+def test_that_offers_are_worked_out_once_the_plan_rests_and_one_click_takes_one(session, qtbot, qwen):
+    with qtbot.waitSignal(session.trades_changed, timeout=20000):
+        _open(session, qtbot, qwen)
+    offers = session.trades
+    at = next(i for i, t in enumerate(offers) if t.code == "context")
+    session.apply_trade(at)
+    assert session.plan.n_ctx == offers[at].value
+    assert session.trades is None
+    session.undo_stack.undo()
+    session.apply_trade(99)
+    assert session.plan.n_ctx == 2 * offers[at].value
+
+
+def test_that_the_cache_of_an_edited_board_moves_with_the_wish(session, qtbot, qwen):
+    _open(session, qtbot, qwen)
+    session.set_expert_layers_in_ram(20)
+    session.set_wishes(kv_home=KvHome.RAM)
+    assert "-nkvo" in session.plan.argv
+    session.set_wishes(kv_home=KvHome.HOME)
+    assert "-nkvo" not in session.plan.argv
+    assert session.expert_layers_in_ram == 20

@@ -13,6 +13,7 @@ from app.planner.types import Card, Plan, SpeedEstimate
 from app.ui.board.board import Board
 from app.ui.board.card_text import ModelFacts, side_note, title
 from app.ui.board.column import device_title, in_sentence
+from app.ui.pages.plan_trades import TradesCard
 from app.ui.pages.plan_verdict import rounded_tps
 from app.ui.theme.fonts import tabular
 from app.ui.theme.manager import ThemeManager
@@ -257,15 +258,19 @@ class SidePanel(QWidget):
         self._board = board
         self.speed = SpeedCard()
         self.notes = NotesCard()
+        self.trades = TradesCard()
         self.selection = SelectionCard()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
         column.addWidget(self.speed)
         column.addWidget(self.notes)
+        column.addWidget(self.trades)
         column.addWidget(self.selection, 1)
         self.speed.measure_requested.connect(session.measure_ram)
         self.selection.move_requested.connect(self._on_move)
+        self.trades.apply_requested.connect(session.apply_trade)
+        session.trades_changed.connect(self.refresh_trades)
         board.selection_changed.connect(self.refresh_selection)
 
     def refresh(self) -> None:
@@ -275,7 +280,14 @@ class SidePanel(QWidget):
             return
         self.speed.show_plan(plan)
         self.notes.show_problems(plan.problems)
+        self.trades.setVisible(bool(plan.devices.gpus))
+        self.refresh_trades()
         self.refresh_selection()
+
+    @Slot()
+    def refresh_trades(self) -> None:
+        """Follow the offers."""
+        self.trades.show_trades(self._session.trades)
 
     @Slot()
     def refresh_selection(self) -> None:

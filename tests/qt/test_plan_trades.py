@@ -1,0 +1,110 @@
+"""The card "What next": the best offers with their gain, and a click that takes one."""
+
+import pytest
+
+from app.planner.trades import Quality, Trade
+from app.ui.pages.plan import PlanPage
+from app.ui.pages.plan_trades import TradesCard, gain, how
+from tests.qt.fake_session import FakeSession
+from tests.qt.plan_models import laptop, qwen3_30b
+
+MIB = 1 << 20
+
+
+def _trade(**changes):
+    facts = {
+        "code": "kv_type", "value": "q8_0", "changes": {"cache_type_k": "q8_0", "cache_type_v": "q8_0"},
+        "freed_bytes": 816 * MIB, "expert_layers": 2.2, "decode_gain_tps": 1.34, "decode_gain_share": 0.03,
+        "prompt_factor": 1.1, "ram_read_saved_bytes": 40 * MIB, "quality": Quality.HARDLY,
+    }  # fmt: skip
+    return Trade(**{**facts, **changes})
+
+
+@pytest.fixture
+def session():
+    session = FakeSession(laptop(), qwen3_30b())
+    session.set_wishes(n_ctx=16384)
+    return session
+
+
+@pytest.fixture
+def page(session, qtbot):
+    page = PlanPage(session)
+    qtbot.addWidget(page)
+    page.resize(1280, 900)
+    page.show()
+    return page
+
+
+def test_that_an_offer_reads_as_gain_and_cost():
+    assert gain(_trade()) == "+1.3 tok/s"
+    assert how(_trade()) == "frees 816 MiB, +2.2 layers, hardly any loss"
+    wide = _trade(code="ubatch", value=1024, freed_bytes=-76 * MIB, expert_layers=-0.2, decode_gain_tps=-0.1,
+                  prompt_factor=1.97, quality=Quality.SAME)  # fmt: skip
+    assert gain(wide) == "prompt ×2"
+    assert how(wide) == "takes 76 MiB, −0.2 layers, 0.1 tok/s slower"
+
+
+def test_that_bytes_stand_in_for_an_unknown_speed_and_vram_for_a_plan_that_does_not_fit():
+    assert gain(_trade(decode_gain_tps=None)) == "reads 40 MiB less"
+    assert gain(_trade(relieves=True)) == "816 MiB free"
+
+
+def test_that_the_best_offers_are_listed_in_order(page, session):
+    shown = page.side.trades.rows
+    assert 3 <= len(shown) <= 5
+    assert [row.gain.text() for row in shown] == [gain(t) for t in session.trades[: len(shown)]]
+
+
+def test_that_a_click_takes_the_offer_and_undo_gives_it_back(page, session):
+    offers = session.trades
+    at = next(i for i, t in enumerate(offers) if t.code == "kv_type" and t.value == "q8_0")
+    page.side.trades.rows[at].click()
+    assert session.plan.wishes.cache_type_k == "q8_0"
+    assert "-ctk q8_0" in page.command.command.toPlainText()
+    session.undo_stack.undo()
+    assert session.plan.wishes.cache_type_k == "f16"
+
+
+def test_that_what_only_the_user_can_do_is_no_button(page, session):
+    at = next(i for i, t in enumerate(session.trades) if t.code == "close_programs")
+    row = page.side.trades.rows[at]
+    assert not row.focusPolicy()
+    assert "Close other programs" in row.accessibleName()
+
+
+def test_that_a_low_window_shows_the_best_offers_whole_and_leaves_the_rest_out(qtbot):
+    card = TradesCard()
+    qtbot.addWidget(card)
+    card.show_trades(tuple(_trade(value=str(i)) for i in range(5)))
+    card.resize(260, 400)
+    card.show()
+    qtbot.waitExposed(card)
+    assert len(card.rows) == 5
+    card.resize(260, 140)
+    qtbot.waitUntil(lambda: 0 < len(card.rows) < 4)
+    assert [row.what.text() for row in card.rows] == [f"KV cache {i}" for i in range(len(card.rows))]
+    assert all(row.geometry().bottom() <= row.parentWidget().height() for row in card.rows)
+
+
+def test_that_an_edited_plan_is_offered_the_best_one(page, session):
+    session.set_expert_layers_in_ram(40)
+    first = page.side.trades.rows[0]
+    assert first.what.text() == "Best for this machine"
+    first.click()
+    assert not session.plan.is_edited
+
+
+def test_that_offers_being_worked_out_are_greyed_and_none_is_said(qtbot):
+    card = TradesCard()
+    qtbot.addWidget(card)
+    card.resize(260, 400)
+    card.show()
+    card.show_trades(None)
+    assert "Working out" in card.note
+    card.show_trades((_trade(),))
+    assert card.note == ""
+    card.show_trades(None)
+    assert not card.rows[0].isEnabled()
+    card.show_trades(())
+    assert "Nothing to gain" in card.note
