@@ -12,7 +12,16 @@ from dataclasses import dataclass, field, replace
 
 from app.common.capabilities import Capabilities
 from app.common.problem import ParamValue, Problem, Severity
-from app.planner.flag_table import Given, current_spelling, from_variables, is_ik, is_no, is_yes, parse_argv
+from app.planner.flag_table import (
+    Given,
+    current_spelling,
+    from_variables,
+    is_ik,
+    is_no,
+    is_yes,
+    parse_argv,
+    without_our_own,
+)
 from app.planner.kv import CACHE_TYPES
 from app.planner.tensor_rules import TensorRule, rules_of
 from app.planner.types import KvHome, Wishes
@@ -182,7 +191,7 @@ def _with_fit_target(command: ImportedCommand) -> ImportedCommand:
         target = None if is_one else target
     also = [target, command.last("main_gpu") if command.split_mode != "none" else None]
     kept += [option for option in also if option is not None]
-    kept.sort(key=command.given.index)
+    kept = without_our_own(sorted(kept, key=command.given.index))
     words = tuple(word for option in kept for word in option.words)
     return replace(command, kept=tuple(kept), wishes=replace(wishes, extra=words))
 

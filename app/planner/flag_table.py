@@ -299,3 +299,29 @@ def current_spelling(flag: str, capabilities: Capabilities) -> str | None:
     is_negative = flag.startswith("--no-")
     same = (s for s in fact.spellings if s.startswith("--no-") == is_negative)
     return capabilities.first(*same)
+
+
+_VERBOSITY = frozenset({"-lv", "--verbosity", "--log-verbosity"})
+_LOUDEST = frozenset({"-v", "--verbose", "--log-verbose"})
+_WRITTEN_BY_EVERY_PLAN = (
+    (_VERBOSITY, "-lv", ("4",)),
+    (frozenset({"--log-colors"}), "--log-colors", ("off",)),
+    (frozenset({"--slots", "--no-slots"}), "--slots", ()),
+)
+
+
+def without_our_own(kept: Sequence[Given]) -> list[Given]:
+    """Without the options that every plan writes itself to read a run, so that our own command can be pasted back.
+
+    Of each such option only the last counts; it goes too when it says what the plan says anyway.
+    """
+    is_loud = any(option.flag in _LOUDEST for option in kept)
+    dropped: list[Given] = []
+    for flags, our_flag, our_values in _WRITTEN_BY_EVERY_PLAN:
+        found = [option for option in kept if option.flag in flags]
+        is_ours = (
+            bool(found) and found[-1].values == our_values and (our_flag in _VERBOSITY or found[-1].flag == our_flag)
+        )
+        keeps_last = not is_ours or (flags is _VERBOSITY and is_loud)
+        dropped += found[:-1] if keeps_last else found
+    return [option for option in kept if not any(option is other for other in dropped)]

@@ -78,6 +78,14 @@ def test_that_command_to_plan_to_command_changes_no_effective_option(qwen3, name
     assert [g.words for g in command.kept] == _in_order(command.kept, result.plan.argv)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_that_our_own_command_can_be_pasted_back(qwen3, name):
+    first = _import(COMMANDS[name], qwen3)[1].plan.argv
+    again = plan_of_command(read_command(first, FALLBACK), _inputs(qwen3))
+    assert again.plan.argv == first
+    assert again.problems == () or {p.code for p in again.problems} == {"import_split_mode"}
+
+
 def _in_order(kept, argv):
     """The kept options as they stand at the end of the command."""
     tail = argv[len(argv) - sum(len(g.words) for g in kept) :]
