@@ -185,7 +185,7 @@ def _with_fit_target(command: ImportedCommand) -> ImportedCommand:
     wishes = command.wishes
     if command.fit_places:
         told = set(re.split(r"[,/]", target.value)) if target is not None else set()
-        is_one = len(told) == 1 and all(text.isdigit() for text in told)
+        is_one = len(told) == 1 and all(re.fullmatch(r"[0-9]{1,8}", text) for text in told)
         reserve = int(told.pop()) if is_one else ENGINE_FIT_TARGET_MIB
         wishes = replace(wishes, preset="fit", reserve_mib=reserve)
         target = None if is_one else target

@@ -43,6 +43,7 @@ def _inputs():
 
 @given(words)
 @example(["-ngl", "3", "-ts", "0,0"])
+@example(["-fitt", "²"])
 @example(["-sm", "none", "-mg", "9", "-ncmoe", "999999"])
 @settings(max_examples=100, deadline=None)
 def test_that_any_argv_is_imported_and_checked(argv):
