@@ -95,7 +95,7 @@ def rates_of(devices: DeviceSet, calibration: Calibration | None = None) -> Rate
 
 
 def token_seconds(work: TokenWork, rates: Rates) -> dict[str, float] | None:
-    """Seconds of one token by resource (ram, vram, sync); CPU and GPU take turns, so they add up (engine.md 10).
+    """Seconds of a token by resource (ram, vram, sync, starts); CPU and GPU take turns, so they add up (engine.md 10).
 
     None where a bandwidth that matters is unknown.
     """
@@ -106,7 +106,8 @@ def token_seconds(work: TokenWork, rates: Rates) -> dict[str, float] | None:
             if not gbs:
                 return None
             parts["ram" if device == RAM else "vram"] += n_bytes / (gbs * 1e9)
-    parts["sync"] = work.hand_overs * rates.hand_over_seconds + work.gpu_blocks * rates.block_seconds
+    parts["sync"] = work.hand_overs * rates.hand_over_seconds
+    parts["starts"] = work.gpu_blocks * rates.block_seconds
     return parts
 
 
@@ -128,7 +129,7 @@ def calibrate(devices: DeviceSet, measurements: Sequence[Measurement]) -> Calibr
     for measurement in usable:
         parts = token_seconds(measurement.work, expected)
         if parts is not None:
-            rows.append(((parts["ram"], parts["vram"], parts["sync"]), 1 / measurement.decode_tps))
+            rows.append(((parts["ram"], parts["vram"], parts["sync"] + parts["starts"]), 1 / measurement.decode_tps))
     x = _most_likely(rows, uncertain)
     return Calibration(
         ram / math.exp(x[0]),

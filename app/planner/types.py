@@ -262,7 +262,7 @@ class Override:
 class SpeedEstimate:
     """Predicted tok/s. None = a bandwidth is unknown. ``kind``: estimated, calibrated, unknown.
 
-    ``limited_by``: ram, vram, sync, pcie or None.
+    ``limited_by``: ram, vram, sync (hand-overs), starts (of kernels on the GPU), pcie or None.
     """
 
     decode_tps: float | None

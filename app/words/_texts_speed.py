@@ -21,6 +21,12 @@ ENTRIES: Entries = {
         "{reserve_bytes:size} are to be kept free on {device}, but it has only {free_bytes:size}. Keep less free.",
         "{device} 要求留空 {reserve_bytes:size}，但它只剩 {free_bytes:size}。请减少留空。",
     ),
+    # what limits the speed
+    "plan.limit.starts": (
+        "The model is so small that starting the GPU's kernels is the limit.",
+        "模型很小，瓶颈是启动 GPU 计算本身的开销。",
+    ),
+    "cli.limit.starts": ("starting the GPU's kernels is the limit", "瓶颈是启动 GPU 计算的开销"),
     # offers: what
     "trade.title": ("What next", "下一步"),
     "trade.none": (

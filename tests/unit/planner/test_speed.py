@@ -12,6 +12,7 @@ from app.planner.placement import all_on_gpu, locations, with_experts_in_ram
 from app.planner.speed import estimate_speed
 from app.planner.token_work import kv_read_bytes, prompt_work, token_work
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, KvHome
+from app.words import ENTRIES
 from benchmarks.speed_model import judge_all, summary
 
 MIB = 1 << 20
@@ -150,3 +151,11 @@ def test_that_a_table_which_lacks_something_is_listed_and_ends_nothing(public_ta
     outcome = judge_all([*broken, {}])
     assert len(outcome.judged) + len(outcome.skipped) == len(broken) + 1
     assert all(why for _, why in outcome.skipped)
+
+
+def test_that_a_small_model_on_a_fast_card_is_limited_by_kernel_starts(real_headers):
+    fast = DeviceSet((replace(GPU, bandwidth_gbs=4000.0),), DEVICES.ram)
+    model = real_headers["qwen3-30b"]
+    speed = estimate_speed(model, all_on_gpu(model, fast), fast, KV, depth=0)
+    assert speed.limited_by == "starts"
+    assert f"cli.limit.{speed.limited_by}" in ENTRIES
