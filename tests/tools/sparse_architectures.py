@@ -14,7 +14,7 @@ from tests.tools.sparse_parts import (
     experts_of,
     mamba2,
     matrix,
-    nextn,
+    mtp_tensors,
     norms,
     outer,
     qkv,
@@ -74,7 +74,7 @@ def _delta_net_model(writer: GgufWriter, blocks: int, width: int, experts: int, 
         vector(writer, f"{blk}ffn_gate_inp_shexp.weight", width)
         dense(writer, blk, width, 512, "_shexp")
         if i >= blocks - nextn:
-            nextn(writer, blk, width)
+            mtp_tensors(writer, blk, width)
 
 
 def qwen3next_80b(writer: GgufWriter) -> None:
@@ -301,7 +301,7 @@ def glm45_air(writer: GgufWriter) -> None:
             vector(writer, f"{blk}exp_probs_b.bias", experts)
             dense(writer, blk, width, ff, "_shexp")
         if i == blocks - 1:
-            nextn(writer, blk, width)
+            mtp_tensors(writer, blk, width)
 
 
 def lfm2_8b(writer: GgufWriter) -> None:

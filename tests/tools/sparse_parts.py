@@ -72,7 +72,7 @@ def norms(writer: GgufWriter, blk: str, width: int, *names: str) -> None:
         vector(writer, f"{blk}{name}.weight", width)
 
 
-def nextn(writer: GgufWriter, blk: str, width: int) -> None:
+def mtp_tensors(writer: GgufWriter, blk: str, width: int) -> None:
     matrix(writer, f"{blk}nextn.eh_proj.weight", 2 * width, width)
     norms(writer, f"{blk}nextn.", width, "enorm", "hnorm", "shared_head_norm")
 
