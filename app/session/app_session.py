@@ -34,6 +34,7 @@ from app.session.state import ChatState, EnginePhase, EngineState, RunPhase, Run
 from app.session.trades_controller import TradesController
 from app.session.verify_controller import VerifyController
 from app.settings import Settings, changed, load, save_settings
+from app.words import say_problem
 from app.work.engines import capabilities_of
 from app.work.exporting import command_text, export_script
 from app.work.verifying import Verification
@@ -168,11 +169,15 @@ class AppSession(QObject):
         return self._run.log_text()
 
     def command_text(self, shell: str) -> str:
-        """The command in a shell's spelling, the key spelled out; empty without a plan."""
+        """The command in a shell's spelling, the key spelled out; empty without a plan. Where the shell cannot carry
+        it (a line break in cmd), a comment of that shell says so."""
         if self.plan is None:
             return ""
         handle = self._engine.handle
-        return command_text(handle.binary.path if handle else None, self.plan.argv, shell)
+        try:
+            return command_text(handle.binary.path if handle else None, self.plan.argv, shell)
+        except ProblemError as error:
+            return f"{'rem' if shell == 'cmd' else '#'} {say_problem(error.problem)}"
 
     # ---- start and end ----------------------------------------------------------------------------------------------
 

@@ -270,6 +270,13 @@ def test_that_options_of_one_start_are_not_saved(session):
     assert saved["language"] == "system"
 
 
+def test_that_a_command_that_a_shell_cannot_carry_is_a_comment_of_that_shell(session, qtbot, qwen):
+    _open(session, qtbot, qwen)
+    session.set_wishes(extra=("two\nlines",))
+    assert session.command_text("cmd").startswith("rem An argument holds a line break")
+    assert "two\nlines" in session.command_text("bash")
+
+
 def test_that_an_export_is_a_script_with_the_shown_command(session, qtbot, qwen, messages, tmp_path):
     _open(session, qtbot, qwen)
     target = tmp_path / "启动 model.sh"

@@ -1,7 +1,7 @@
 """The cards' model: rows change, are never reset, and pass Qt's own model test."""
 
 import pytest
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QMimeData, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
 from app.common.problem import Problem
@@ -95,6 +95,14 @@ def test_that_drag_data_holds_ids_and_only_copies_are_offered(model):
     assert decode_ids(data) == ("attention:0-3", "output")
     assert model.supportedDragActions() == Qt.DropAction.CopyAction
     assert model.supportedDropActions() == Qt.DropAction.CopyAction
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"[" * 9999, b"null", b"5", b'{"a": 1}', b'"text"'])
+def test_that_drag_data_of_a_stranger_holds_no_card(model, data):
+    strange = QMimeData()
+    strange.setData("application/x-lanewise-cards", data)
+    assert decode_ids(strange) == ()
+    assert not model.canDropMimeData(strange, Qt.DropAction.CopyAction, -1, -1, QModelIndex())
 
 
 def test_that_a_drop_becomes_a_request_and_changes_nothing(model, qtbot):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.ui.pages.plan_choices import parse_number
+from app.ui.pages.plan_choices import parse_context, parse_number
 from app.ui.pages.plan_verdict import ctx_text, rounded_tps
 
 
@@ -22,9 +22,14 @@ def test_that_numbers_are_read_as_people_write_them(text, value):
     assert parse_number(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "many", "-5", "1.5k", "12 GB"])
+@pytest.mark.parametrize("text", ["", "many", "-5", "1.5k", "12 GB", "999999999999", "9" * 5000, "200000k"])
 def test_that_anything_else_is_not_a_number(text):
     assert parse_number(text) is None
+
+
+def test_that_no_context_at_all_is_no_context():
+    assert parse_context("0") is None
+    assert parse_context("16k") == 16384
 
 
 @pytest.mark.parametrize(("tps", "shown"), [(7.63, 7.6), (34.4, 34), (114.2, 110), (10696.0, 11000)])

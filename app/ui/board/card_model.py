@@ -47,10 +47,14 @@ def encode_ids(ids: Iterable[str]) -> QMimeData:
 
 
 def decode_ids(data: QMimeData) -> tuple[str, ...]:
-    """The card ids of drag data; empty for anything that is not ours."""
+    """The card ids of drag data; empty for anything that is not ours, whatever it calls itself."""
     if not data.hasFormat(MIME_TYPE):
         return ()
-    return tuple(str(card_id) for card_id in json.loads(bytes(data.data(MIME_TYPE).data()).decode("utf-8")))
+    try:
+        ids = json.loads(bytes(data.data(MIME_TYPE).data()).decode("utf-8"))
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(str(card_id) for card_id in ids) if isinstance(ids, list) else ()
 
 
 class _Node:

@@ -96,9 +96,21 @@ def preset_choices() -> list[Choice]:
     return [(say(f"plan.preset.{name}"), name) for name in PRESETS]
 
 
+_LARGEST = 1 << 27
+"""Tokens of context, MiB: more is a slip of the keyboard. The command line has the same limits."""
+
+
+def parse_context(text: str) -> int | None:
+    """A number of tokens, at least one; None for anything else."""
+    return parse_number(text) or None
+
+
 def parse_number(text: str) -> int | None:
-    """'16k', '16 384', '16,384', '600 MiB' -> a whole number; None for anything else."""
+    """'16k', '16 384', '16,384', '600 MiB' -> a whole number; None for anything else, and for an absurd one."""
     match = re.fullmatch(r"(\d+)\s*(k?)(?:\s*mib)?", re.sub(r"[\s, _]", "", text.strip().lower()))
     if match is None:
         return None
-    return int(match.group(1)) * (1024 if match.group(2) else 1)
+    if len(match.group(1)) > len(str(_LARGEST)):
+        return None
+    number = int(match.group(1)) * (1024 if match.group(2) else 1)
+    return number if number <= _LARGEST else None

@@ -87,7 +87,7 @@ class WishesRow(QWidget):
     def __init__(self, session: AppSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.context = _wish("context", choices.parse_number)
+        self.context = _wish("context", choices.parse_context)
         self.kv = _wish("kv")
         self.slots = _wish("slots")
         self.reserve = _wish("reserve", choices.parse_number)
