@@ -96,6 +96,14 @@ _OTHER_PAGES_MS = 1500
 
 _AFTER_PLAN_MS = 30
 
+_TITLE_BAR = 36
+"""Height that the system's title bar may take, in logical pixels."""
+
+
+def fitted(size: QSize, room: QSize, least: QSize) -> QSize:
+    """A window's size on a screen with this much room: 1920 x 1080 at 150 % is smaller than the usual 1366 x 768."""
+    return size.boundedTo(QSize(room.width(), room.height() - _TITLE_BAR)).expandedTo(least)
+
 
 class MainWindow(QWidget):
     """Shows an ``AppSession``.
@@ -130,9 +138,18 @@ class MainWindow(QWidget):
         self._build_frame()
         if shown.window_geometry:
             self.restoreGeometry(QByteArray(b64decode(shown.window_geometry)))
+        self._fit_screen()
         self._refresh_title()
         if session is not None:
             self.attach(session)
+
+    def _fit_screen(self) -> None:
+        """Launch is at the bottom right: a window larger than the screen would hide it."""
+        room = self.screen().availableGeometry()
+        size = fitted(self.size(), room.size(), self.minimumSize())
+        if size != self.size() and not self.isMaximized() and not self.isFullScreen():
+            self.resize(size)
+            self.move(room.topLeft())
 
     def attach(self, session: AppSession) -> None:
         """Show this session; once, before or after the first paint."""

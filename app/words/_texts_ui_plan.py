@@ -70,6 +70,10 @@ ENTRIES: Entries = {
         "Does not fit: {parts}. Move cards away or choose a smaller context.",
         "容量不足：{parts}。请移走部分卡片，或减小上下文。",
     ),
+    "plan.verdict.over_everywhere": (
+        "Does not fit: {parts}. Close other programs, choose a smaller context or a smaller file.",
+        "容量不足：{parts}。请关闭其他程序、减小上下文，或换用更小的文件。",
+    ),
     "plan.verdict.over_part": ("{device} needs {over:size} more", "{device} 还差 {over:size}"),
     "plan.verdict.and": (" and ", "，"),
     "plan.verdict.dense": (

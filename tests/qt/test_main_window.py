@@ -1,7 +1,7 @@
 """The window: pages, keys, files dropped on it, trouble in place, language and theme at once."""
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
@@ -10,7 +10,7 @@ from app.common.problem import Problem, Severity
 from app.planner.types import RAM
 from app.session.state import RunPhase, RunState
 from app.ui import main_window
-from app.ui.main_window import MainWindow
+from app.ui.main_window import MainWindow, fitted
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.shortcut_list import ShortcutList
 from tests.qt.fake_session import FakeSession
@@ -158,3 +158,11 @@ def test_that_it_works_at_the_smallest_size_we_promise(window):
     window.resize(1100, 680)
     assert (window.width(), window.height()) == (1100, 680)
     assert window.minimumSizeHint().width() <= 1100
+
+
+def test_that_a_window_is_never_larger_than_the_screen_it_opens_on():
+    least = QSize(1040, 640)
+    assert fitted(QSize(1366, 768), QSize(1920, 1032), least) == QSize(1366, 768)
+    assert fitted(QSize(1366, 768), QSize(1280, 680), least) == QSize(1280, 644)
+    assert fitted(QSize(2500, 1300), QSize(1366, 720), least) == QSize(1366, 684)
+    assert fitted(QSize(1366, 768), QSize(800, 600), least) == least

@@ -311,3 +311,11 @@ def test_that_a_plan_for_a_saved_machine_says_so(page, session):
     session.is_this_machine = False
     session.hardware_changed.emit()
     assert page.header.chip_texts[0] == "for a saved machine"
+
+
+def test_that_nothing_is_moved_away_where_there_is_nowhere_to_move_it(qtbot):
+    session = FakeSession(laptop(gpus=False), qwen3_30b())
+    session.set_wishes(n_ctx=262144, cache_type_k="f16")
+    page = shown(PlanPage(session), qtbot)
+    assert page.header.verdict_text.startswith("Does not fit: RAM needs ")
+    assert "Move cards away" not in page.header.verdict_text

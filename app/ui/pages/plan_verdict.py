@@ -54,7 +54,9 @@ def _main(plan: Plan) -> Verdict:
             )
             for d in over
         ]
-        return Verdict(say("plan.verdict.over", parts=say("plan.verdict.and").join(parts)), "error")
+        has_room = len(over) < len(plan.estimate.devices)
+        code = "plan.verdict.over" if has_room else "plan.verdict.over_everywhere"
+        return Verdict(say(code, parts=say("plan.verdict.and").join(parts)), "error")
     if plan.estimate.fits is None:
         return Verdict(say("plan.verdict.unknown", ctx=context), "warning")
     speed = plan.speed
