@@ -20,7 +20,7 @@ from app.planner.types import DeviceSet, Plan
 _RULE_SETTINGS = frozenset({"override_tensor", "cpu_moe", "n_cpu_moe", "n_cpu_ffn"})
 _REPEATABLE = _RULE_SETTINGS | {None}
 _MEMORY = frozenset({"over_full_gpu", "over_full_ram"})
-_ABOUT_PLAN = _MEMORY | {"v_type_needs_fa", "kv_type_row", "ctx_above_trained"}
+_ABOUT_PLAN = _MEMORY | {"import_prompt_cache", "v_type_needs_fa", "kv_type_row", "ctx_above_trained"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ def lint(command: ImportedCommand, inputs: PlanInputs, around: Sequence[Given] =
         *device_problems,
         *(problem for report in checked.reports for problem in report.problems),
         *_flag_problems(command, inputs.capabilities),
+        *_rpc_problems(command),
         *_fit_problems(command),
         *_context_problems(command, inputs),
         *_around_problems(command, around),
@@ -120,6 +121,16 @@ def _older_spelling(option: Given, capabilities: Capabilities) -> str | None:
     """``-lm none`` for a build from before it."""
     old = {"none": "--no-mmap", "mmap": "--mmap", "mlock": "--mlock", "mmap+mlock": "--mlock"}.get(option.value)
     return old if option.setting == "load_mode" and old is not None and capabilities.has(old) else None
+
+
+def _rpc_problems(command: ImportedCommand) -> Iterator[Problem]:
+    """RPC devices are registered when ``--rpc`` is read; what names one must come later (common/arg.cpp:2683)."""
+    settings = [g.setting for g in command.given]
+    names_one = [g for g in command.given if g.setting in ("override_tensor", "device") and "RPC" in " ".join(g.values)]
+    if not names_one:
+        return
+    if "rpc" not in settings or settings.index("rpc") > command.given.index(names_one[0]):
+        yield Problem("lint_rpc_late", Severity.ERROR, {"flag": names_one[0].flag})
 
 
 def _fit_problems(command: ImportedCommand) -> Iterator[Problem]:

@@ -53,8 +53,24 @@ def plan_of_command(command: ImportedCommand, inputs: PlanInputs, *, repair: boo
         api_key=command.api_key or inputs.api_key,
         alias=command.alias or inputs.alias,
     )
-    plan = make_plan(planned, placement, is_edited=True)
+    plan = _with_cache_told(make_plan(planned, placement, is_edited=True), command)
     return ImportResult(command, planned, plan, (*command.problems, *problems))
+
+
+def _with_cache_told(plan: Plan, command: ImportedCommand) -> Plan:
+    """Where RAM would be over-full only because nobody limited the prompt cache, that is what to say, as a warning: the
+    cache may grow that large, it does not start so."""
+    if command.last("prompt_cache") is not None:
+        return plan
+    cache = plan.estimate.get(RAM).prompt_cache_bytes
+    told = []
+    for problem in plan.problems:
+        missing = problem.params.get("missing_bytes")
+        if problem.code == "over_full_ram" and isinstance(missing, int) and missing <= cache:
+            params = {"cache_bytes": cache, "missing_bytes": missing}
+            problem = Problem("import_prompt_cache", Severity.WARNING, params)
+        told.append(problem)
+    return replace(plan, problems=tuple(told))
 
 
 def _wishes(command: ImportedCommand, inputs: PlanInputs) -> Wishes:

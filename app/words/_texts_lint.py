@@ -54,6 +54,12 @@ ENTRIES: Entries = {
         "counted as f16.",
         "{flag} {value} 是方案不认识的缓存类型（已知：{known}）。此选项保留，内存按 f16 计算。",
     ),
+    "problem.import_prompt_cache": (
+        "Without -cram the server keeps up to {cache_bytes:size} of prompts in RAM; once it has grown, RAM is over-full by "
+        "{missing_bytes:size}. Limit it, such as -cram 1024.",
+        "没有 -cram 时，服务器最多会在内存中保留 {cache_bytes:size} 的提示缓存；增长到上限后，内存会超出 "
+        "{missing_bytes:size}。请加以限制，例如 -cram 1024。",
+    ),
     "problem.import_no_device": (
         "The command asks for {device}, which this machine does not have (it has {known}); llama-server would stop. Name "
         "one of those.",
@@ -262,6 +268,10 @@ ENTRIES: Entries = {
         "into the command, or start from Lanewise, which leaves it out.",
         "本机的 {source} 设置了“{setting}”，而命令中没有另行指定，因此会生效。请在命令中写明该选项，或从 Lanewise 启动"
         "（会忽略它）。",
+    ),
+    "problem.lint_rpc_late": (
+        "{flag} names an RPC device before --rpc HOST:PORT has registered it, and llama-server would stop. Put --rpc first.",
+        "{flag} 在 --rpc HOST:PORT 注册设备之前就使用了 RPC 设备，llama-server 会立即退出。请把 --rpc 放在最前面。",
     ),
     "problem.lint_no_gpu": (
         "{flag} does nothing: llama-server sees no GPU here. Choose a build for your card.",

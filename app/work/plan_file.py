@@ -22,6 +22,7 @@ from app.planner.command_import import read_command
 from app.planner.kv import CACHE_TYPES
 from app.planner.presets import PRESETS
 from app.planner.types import KvHome, Override, Plan, Wishes
+from app.work.planning import alias_of
 
 FORMAT = "lanewise-plan"
 VERSION = 1
@@ -73,6 +74,7 @@ class SavedPlan:
 def plan_text(plan: Plan, model: ModelInfo, capabilities: Capabilities) -> str:
     """The file's content. Secrets are left out."""
     server = read_command(plan.argv, capabilities)
+    alias = None if server.alias == alias_of(model) else server.alias  # the file's own name is found again
     wishes = {f.name: getattr(plan.wishes, f.name) for f in fields(Wishes)}
     wishes.update(kv_home=plan.placement.kv_home.value, extra=list(redact(plan.wishes.extra)))
     content: dict[str, object] = {
@@ -93,7 +95,7 @@ def plan_text(plan: Plan, model: ModelInfo, capabilities: Capabilities) -> str:
             "runs": [[name, n] for name, n in plan.placement.runs],
             "rules": [_rule_json(rule) for rule in plan.overrides],
         },
-        "server": {"host": server.host, "port": server.port, "alias": server.alias},
+        "server": {"host": server.host, "port": server.port, "alias": alias},
         "argv": list(redact(plan.argv)),
     }
     if plan.wishes.preset == "fit":

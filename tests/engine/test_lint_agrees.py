@@ -89,6 +89,16 @@ def test_that_what_the_engine_refuses_is_an_error_of_lint(engine, inputs, app_fo
     assert _ask(engine, report.converted, app_folders)[0]
 
 
+def test_that_an_rpc_device_must_be_registered_before_it_is_named(engine, inputs, app_folders):
+    server = inputs.devices.rpc_servers[0]
+    argv = ["-m", inputs.model.path, "-c", "4096", "-ot", f"exps=RPC0[{server}]", "--rpc", server]
+    with pytest.raises(ProblemError):
+        dry_run(engine, argv, app_folders)
+    report = lint(read_command(argv, inputs.capabilities), inputs)
+    assert "lint_rpc_late" in [p.code for p in report.problems]
+    assert _ask(engine, report.converted, app_folders)[0]
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -236,3 +236,11 @@ def test_that_a_gpu_option_without_a_gpu_is_told(qwen3):
 def test_that_a_clean_command_is_clean(qwen3):
     report = check(qwen3, r"-m x -ngl 99 -fit off -c 8192 -np 1 -ot \.ffn_(up|down|gate)_exps=CPU -fa auto --jinja")
     assert codes(report) == []
+
+
+def test_that_an_unlimited_prompt_cache_is_told_instead_of_full_memory(qwen3):
+    small = DeviceSet(ONE.gpus, Device(RAM, DeviceKind.RAM, 32 * GIB, 24 * GIB, buffer_name="CPU"))
+    argv = "-ngl 99 -fit off -c 8192 -np 1 -ot exps=CPU"
+    assert codes(check(qwen3, argv, small)) == ["import_prompt_cache"]
+    assert codes(check(qwen3, f"{argv} -cram 8192", small)) == ["over_full_ram"]
+    assert codes(check(qwen3, f"{argv} -cram 1024", small)) == []
