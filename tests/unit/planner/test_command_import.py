@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,17 @@ def _inputs(model):
     return PlanInputs(model, CARDS, Wishes(), FALLBACK, n_threads=8)
 
 
-def _import(entry, model):
-    pasted = read_pasted("\n".join(entry["text"]))
-    command = read_command(pasted.argv, FALLBACK, pasted.variables)
-    return command, plan_of_command(command, _inputs(model))
+@pytest.fixture(scope="module")
+def imported(qwen3):
+    """Name of a command -> what was read and the plan of it; made once."""
+
+    @cache
+    def one(name):
+        pasted = read_pasted("\n".join(COMMANDS[name]["text"]))
+        command = read_command(pasted.argv, FALLBACK, pasted.variables)
+        return command, plan_of_command(command, _inputs(qwen3))
+
+    return one
 
 
 def test_that_the_corpus_has_forty_commands_in_all_three_shells():
@@ -66,10 +74,9 @@ def test_that_a_pasted_command_is_read_as_its_shell_would(name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_that_command_to_plan_to_command_changes_no_effective_option(qwen3, name):
-    entry = COMMANDS[name]
-    command, result = _import(entry, qwen3)
-    pasted = read_pasted("\n".join(entry["text"]))
+def test_that_command_to_plan_to_command_changes_no_effective_option(qwen3, imported, name):
+    command, result = imported(name)
+    pasted = read_pasted("\n".join(COMMANDS[name]["text"]))
     before = effective_options(pasted.argv, qwen3, CARDS, FALLBACK, pasted.variables)
     after = effective_options(result.plan.argv, qwen3, CARDS, FALLBACK)
     added = {option for option in after if option not in before}
@@ -79,8 +86,8 @@ def test_that_command_to_plan_to_command_changes_no_effective_option(qwen3, name
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_that_our_own_command_can_be_pasted_back(qwen3, name):
-    first = _import(COMMANDS[name], qwen3)[1].plan.argv
+def test_that_our_own_command_can_be_pasted_back(qwen3, imported, name):
+    first = imported(name)[1].plan.argv
     again = plan_of_command(read_command(first, FALLBACK), _inputs(qwen3))
     assert again.plan.argv == first
     assert again.problems == () or {p.code for p in again.problems} == {"import_split_mode"}
@@ -97,10 +104,10 @@ def _in_order(kept, argv):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_that_the_plan_has_the_context_slots_and_places_of_the_command(qwen3, name):
+def test_that_the_plan_has_the_context_slots_and_places_of_the_command(qwen3, imported, name):
     entry = COMMANDS[name]
     expect = entry["expect"]
-    command, result = _import(entry, qwen3)
+    command, result = imported(name)
     plan = result.plan
     where = locations(qwen3, plan.placement)
     blocks = {}
