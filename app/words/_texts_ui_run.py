@@ -244,6 +244,10 @@ ENTRIES: Entries = {
         "The firmware does not tell here. Measuring the RAM speed gives the figure that counts.",
         "固件未提供此信息。测量内存速度即可得到真正有用的数值。",
     ),
+    "machine_page.reveal.measured_there": (
+        "Measure it on that machine, then save its snapshot again.",
+        "请在那台机器上测量，再重新保存快照。",
+    ),
     "machine_page.reveal.measured": (
         "Press Measure RAM speed: it takes about a second.",
         "点“测量内存速度”即可得到，约需一秒。",

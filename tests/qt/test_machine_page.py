@@ -94,6 +94,11 @@ def test_that_a_strange_time_is_shown_as_it_is():
     assert taken_at_text(dataclasses.replace(fx.laptop(), taken_at="last week")) == "last week"
 
 
+def test_that_a_saved_machine_is_measured_where_it_stands():
+    ram = next(group for group in machine_groups(fx.bare_machine(), is_here=False) if group.kind == "ram")
+    assert ram.facts[-1].hint == "Measure it on that machine, then save its snapshot again."
+
+
 # The page.
 
 

@@ -162,7 +162,7 @@ class MachinePage(QWidget):
     def _columns(self, snapshot: HardwareSnapshot) -> QHBoxLayout:
         left, right = QVBoxLayout(), QVBoxLayout()
         self._cards = []
-        for group in machine_groups(snapshot):
+        for group in machine_groups(snapshot, is_here=self._session.is_this_machine):
             card = self._card(group, snapshot)
             self._cards.append(card)
             (left if group.kind in ("cpu", "ram") else right).addWidget(card)

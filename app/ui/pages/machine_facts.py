@@ -32,10 +32,10 @@ class FactGroup:
     facts: tuple[Fact, ...]
 
 
-def machine_groups(snapshot: HardwareSnapshot) -> tuple[FactGroup, ...]:
-    """Everything the snapshot knows and does not know, in the order of the page."""
+def machine_groups(snapshot: HardwareSnapshot, *, is_here: bool = True) -> tuple[FactGroup, ...]:
+    """Everything the snapshot knows and does not know, in the order of the page. ``is_here``: not a saved machine."""
     cards = tuple(_gpu_group(snapshot, i, gpu) for i, gpu in enumerate(snapshot.gpus))
-    return (_cpu_group(snapshot), _ram_group(snapshot), *cards, _system_group(snapshot))
+    return (_cpu_group(snapshot), _ram_group(snapshot, is_here), *cards, _system_group(snapshot))
 
 
 def source_text(sources: Mapping[str, str], key: str) -> str:
@@ -91,7 +91,7 @@ def _cpu_group(snapshot: HardwareSnapshot) -> FactGroup:
     return FactGroup("cpu", say("machine.group.cpu"), "", facts)
 
 
-def _ram_group(snapshot: HardwareSnapshot) -> FactGroup:
+def _ram_group(snapshot: HardwareSnapshot, is_here: bool) -> FactGroup:
     memory, sources = snapshot.memory, snapshot.sources
 
     def fact(label: str, field: str, value: str | None, reveal: str) -> Fact:
@@ -114,7 +114,7 @@ def _ram_group(snapshot: HardwareSnapshot) -> FactGroup:
         fact("ram_speed", "speed_mts", speed, "modules"),
         fact("channels", "channels", channels, "modules"),
         fact("theoretical", "theoretical_gbs", _gbs(memory.theoretical_gbs), "modules"),
-        fact("measured", "measured_gbs", _gbs(memory.measured_gbs), "measured"),
+        fact("measured", "measured_gbs", _gbs(memory.measured_gbs), "measured" if is_here else "measured_there"),
     )
     return FactGroup("ram", say("machine.group.ram"), "", facts)
 
