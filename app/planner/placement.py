@@ -7,6 +7,7 @@ block is the output; token embeddings are always in RAM (``dev_input = cpu``).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from app.model.types import ModelInfo, Role, TensorInfo
 from app.planner.types import RAM, DeviceSet, KvHome, Placement
@@ -44,32 +45,38 @@ def home_of(tensor: TensorInfo, unit_homes: tuple[str, ...]) -> str:
     return RAM if unit is None else unit_homes[unit]
 
 
-_Units = tuple[tuple[str, int], ...]
+class _Loaded(NamedTuple):
+    """What of a model the engine loads: name and home unit of each tensor (the unit behind the output's stands for
+    RAM), and name and block of each routed expert tensor."""
+
+    units: tuple[tuple[str, int], ...]
+    experts: tuple[tuple[str, int], ...]
+
+
 _KEPT_MODELS = 4
-_known_units: list[tuple[ModelInfo, _Units]] = []
+_known: list[tuple[ModelInfo, _Loaded]] = []
 
 
-def _loaded_units(model: ModelInfo) -> _Units:
-    """Name and home unit of every tensor that the engine loads; the unit behind the output's stands for RAM. Kept for
-    the last few models: plans ask for it dozens of times."""
-    for known, units in _known_units:
+def _loaded(model: ModelInfo) -> _Loaded:
+    """Kept for the last few models: plans ask for it dozens of times."""
+    for known, loaded in _known:
         if known is model:
-            return units
+            return loaded
     always_ram = model.block_count + 1
-    units = tuple(
-        (t.name, always_ram if (unit := unit_of(t, model.block_count)) is None else unit)
-        for t in model.tensors
-        if t.role not in NOT_LOADED
+    tensors = [t for t in model.tensors if t.role not in NOT_LOADED]
+    loaded = _Loaded(
+        tuple((t.name, always_ram if (u := unit_of(t, model.block_count)) is None else u) for t in tensors),
+        tuple((t.name, t.block) for t in tensors if t.role is Role.ROUTED_EXPERT and t.block is not None),
     )
-    _known_units.insert(0, (model, units))
-    del _known_units[_KEPT_MODELS:]
-    return units
+    _known.insert(0, (model, loaded))
+    del _known[_KEPT_MODELS:]
+    return loaded
 
 
 def locations(model: ModelInfo, placement: Placement) -> dict[str, str]:
     """Tensor name -> device name, for every tensor that the engine loads."""
     unit_homes = (*homes(placement), RAM)
-    found = {name: unit_homes[unit] for name, unit in _loaded_units(model)}
+    found = {name: unit_homes[unit] for name, unit in _loaded(model).units}
     found.update((name, device) for name, device in placement.overrides.items() if name in found)
     return found
 
@@ -84,9 +91,9 @@ def with_locations(
 ) -> Placement:
     """The placement that puts every tensor where ``wanted`` says, with the given homes (the present ones if None)."""
     moved = Placement(placement.block_count, placement.runs if runs is None else runs, {}, placement.kv_home)
-    unit_homes = homes(moved)
+    unit_homes = (*homes(moved), RAM)
     overrides = {
-        t.name: wanted[t.name] for t in model.tensors if t.name in wanted and wanted[t.name] != home_of(t, unit_homes)
+        name: wanted[name] for name, unit in _loaded(model).units if name in wanted and wanted[name] != unit_homes[unit]
     }
     return Placement(moved.block_count, moved.runs, overrides, moved.kv_home)
 
@@ -131,10 +138,13 @@ def with_experts_in_ram(
     is RAM); every other override is kept."""
     unit_homes = homes(placement)
     fallback = devices.gpus[0].name if devices.gpus else RAM
-    wanted = locations(model, placement)
-    for tensor in model.tensors:
-        if tensor.role is not Role.ROUTED_EXPERT or tensor.block is None or tensor.name not in wanted:
-            continue
-        home = unit_homes[tensor.block]
-        wanted[tensor.name] = RAM if tensor.block in blocks else (fallback if home == RAM else home)
-    return with_locations(model, placement, wanted)
+    experts = _loaded(model).experts
+    overrides = dict(placement.overrides)
+    for name, block in experts:
+        home = unit_homes[block]
+        device = RAM if block in blocks else (fallback if home == RAM else home)
+        if device != home:
+            overrides[name] = device
+        else:
+            overrides.pop(name, None)
+    return Placement(placement.block_count, placement.runs, overrides, placement.kv_home)

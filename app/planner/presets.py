@@ -3,9 +3,9 @@
 ``fill``, the default, keeps every layer's dense part and KV on the GPU, then fills what is left of the budget with
 routed-expert layers: a run of first layers or, where that pays, a subset-sum over real layer sizes (Q4_K_M layers
 differ), and one split layer for the rest.
-Where the dense parts and KV do not fit, fewer layers get their home on the GPU or the whole KV stays in RAM, whichever
-reads fewer bytes from RAM per token at half the context. A smaller KV type costs quality: that is the user's choice
-(``planner.trades``).
+Where the dense parts and KV do not fit, fewer layers get their home on the GPU, or the whole KV stays in RAM where that
+reads clearly fewer bytes from RAM per token at half the context. A smaller KV type costs quality: that is the user's
+choice (``planner.trades``).
 Every expert byte is worth the same per token (expert_used_count / expert_count), so the most bytes on the GPU is the
 fastest placement (engine.md 10).
 """
@@ -38,6 +38,9 @@ Estimator = Callable[[Placement], MemoryEstimate]
 
 Cost = Callable[[Placement], float]
 """What makes one placement better than another: bytes read from RAM per token (``token_work.ram_bytes_per_token``)."""
+
+_KV_IN_RAM_GAIN = 0.05
+"""What KV in RAM must save: the processor then computes attention, which makes prompts slower."""
 
 _STEP = MIB
 """Resolution of the subset sum; sizes are rounded up, so the chosen set never exceeds the budget."""
@@ -101,7 +104,7 @@ def fill(
     if not estimate(without_kv).get(gpu).fits:
         without_kv = _fewer_layers(model, devices, without_kv, estimate)
     kv_in_ram = _fill_experts(model, devices, without_kv, estimate)
-    return kv_in_ram if cost(kv_in_ram) < cost(fewer) else fewer
+    return kv_in_ram if cost(kv_in_ram) < cost(fewer) * (1 - _KV_IN_RAM_GAIN) else fewer
 
 
 def _remembering(estimate: Estimator) -> Estimator:

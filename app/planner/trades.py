@@ -41,6 +41,7 @@ class Quality(StrEnum):
     VISIBLE = "visible"
     SHORTER = "shorter"
     OTHERS = "others"
+    PROMPTS = "prompts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def _offers(inputs: PlanInputs, plan: Plan) -> Iterator[_Offer]:
         changes = {"n_ubatch": ubatch, "n_batch": max(ubatch, wishes.n_batch)}
         yield _Offer("ubatch", ubatch, changes, Quality.SAME)
     if wishes.kv_home is KvHome.HOME and plan.placement.kv_home is KvHome.HOME:
-        yield _Offer("kv_home", "ram", {"kv_home": KvHome.RAM}, Quality.SAME)
+        yield _Offer("kv_home", "ram", {"kv_home": KvHome.RAM}, Quality.PROMPTS)
     elif wishes.kv_home is KvHome.RAM:
         yield _Offer("kv_home", "home", {"kv_home": KvHome.HOME}, Quality.SAME)
     gpu = plan.devices.gpus[0]

@@ -54,6 +54,7 @@ ENTRIES: Entries = {
     "trade.slower": ("{tps:.1f} tok/s slower", "解码慢 {tps:.1f} tok/s"),
     "trade.quality.hardly": ("hardly any loss", "几乎无损"),
     "trade.quality.visible": ("visible loss", "损失可察觉"),
+    "trade.quality.prompts": ("slower prompts", "预填充变慢"),
     "trade.quality.shorter": ("holds less", "记住的更少"),
     "trade.apply": ("{what}: {gain}. {how}", "{what}：{gain}。{how}"),
     "trade.apply.tip": ("Click to apply it to the plan; Ctrl+Z takes it back.", "点击应用到方案，Ctrl+Z 可撤销。"),

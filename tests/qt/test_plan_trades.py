@@ -108,3 +108,10 @@ def test_that_offers_being_worked_out_are_greyed_and_none_is_said(qtbot):
     assert not card.rows[0].isEnabled()
     card.show_trades(())
     assert "Nothing to gain" in card.note
+
+
+@pytest.mark.parametrize("quality", list(Quality))
+def test_that_every_cost_has_its_word(quality):
+    told = how(_trade(quality=quality))
+    assert told.startswith("frees 816 MiB, +2.2 layers")
+    assert (told.count(",") == 2) == (quality not in (Quality.SAME, Quality.OTHERS))

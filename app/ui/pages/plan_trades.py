@@ -49,7 +49,7 @@ def how(trade: Trade) -> str:
         parts.append(say(code, n=abs(trade.expert_layers)))
     if trade.decode_gain_tps is not None and trade.decode_gain_tps <= -_WORTH_A_WORD:
         parts.append(say("trade.slower", tps=-trade.decode_gain_tps))
-    if trade.quality in (Quality.HARDLY, Quality.VISIBLE, Quality.SHORTER):
+    if trade.quality not in (Quality.SAME, Quality.OTHERS):
         parts.append(say(f"trade.quality.{trade.quality.value}"))
     return say("cli.comma").join(parts)
 
