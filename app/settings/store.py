@@ -46,7 +46,7 @@ def load(path: Path) -> LoadedSettings:
         return LoadedSettings(Settings(), _set_aside(path))
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        return LoadedSettings(Settings(), _warning("settings_unreadable", path=str(path), reason=reason))
+        return LoadedSettings(Settings(), _problem("settings_unreadable", path=str(path), reason=reason))
     try:
         data = upgraded(json.loads(text))
         return LoadedSettings(dataclasses.replace(from_json(Settings, _known_choices(data)), version=VERSION))
@@ -114,12 +114,13 @@ def _set_aside(path: Path) -> Problem:
     try:
         os.replace(path, kept)
     except OSError as error:
-        return _warning("settings_unreadable", path=str(path), reason=error.strerror or type(error).__name__)
-    return _warning("settings_damaged", path=str(path), kept=str(kept))
+        return _problem("settings_unreadable", path=str(path), reason=error.strerror or type(error).__name__)
+    return _problem("settings_damaged", path=str(path), kept=str(kept))
 
 
-def _warning(code: str, **params: str) -> Problem:
-    return Problem(code, Severity.WARNING, params)
+def _problem(code: str, **params: str) -> Problem:
+    """An error, although the program goes on: it must stay on the screen until somebody has read it."""
+    return Problem(code, Severity.ERROR, params)
 
 
 def _replace_file(path: Path, text: str) -> None:

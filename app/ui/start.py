@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,9 @@ from PySide6.QtCore import QLibraryInfo, QLocale, QTimer, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from app.common.paths import app_paths
-from app.common.problem import ProblemError
+from app.common.problem import Problem, ProblemError
 from app.common.start_options import WindowOptions
-from app.settings import Settings, changed, load_settings
+from app.settings import LoadedSettings, changed, load
 from app.ui.main_window import MainWindow
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.words import Language, current_language
@@ -47,10 +48,11 @@ def _translate_qt(app: QApplication) -> None:
         app.installTranslator(translator)
 
 
-def start_settings(options: WindowOptions) -> Settings:
+def start_settings(options: WindowOptions) -> LoadedSettings:
     """The saved settings with the options of the command line on top; light enough for the first paint."""
     told = {"language": options.language, "theme": options.theme}
-    return changed(load_settings(app_paths().settings_file), **{k: v for k, v in told.items() if v is not None})
+    loaded = load(app_paths().settings_file)
+    return replace(loaded, settings=changed(loaded.settings, **{k: v for k, v in told.items() if v is not None}))
 
 
 def make_session(options: WindowOptions) -> AppSession:
@@ -70,9 +72,11 @@ def make_session(options: WindowOptions) -> AppSession:
 class Starter:
     """What happens after the first paint: the session, the engine, the machine, the file."""
 
-    def __init__(self, window: MainWindow, options: WindowOptions) -> None:
+    def __init__(self, window: MainWindow, options: WindowOptions, problem: Problem | None = None) -> None:
+        """``problem``: what was wrong with the settings; whoever read them first has put a damaged file aside."""
         self._window = window
         self._options = options
+        self._problem = problem
         self.session: AppSession | None = None
 
     def begin(self) -> None:
@@ -81,12 +85,12 @@ class Starter:
 
         options = self._options
         session = self.session = make_session(options)
-        snapshot, problem = None, None
+        snapshot, problems = None, [self._problem] if self._problem is not None else []
         if options.hardware:
             try:
                 snapshot = load_snapshot(Path(options.hardware))
             except ProblemError as error:  # told by the window, which then shows this machine
-                problem = error.problem
+                problems.append(error.problem)
         if options.build_engine:
             session.engine_changed.connect(self._on_engine)
         session.start(options.engine, snapshot)
@@ -98,7 +102,7 @@ class Starter:
         else:
             session.open_demo()
         self._window.attach(session)
-        if problem is not None:
+        for problem in problems:
             session.message_raised.emit(problem)
 
     def _on_engine(self) -> None:
@@ -117,12 +121,12 @@ def run_window(options: WindowOptions) -> int:
 
         return run_tour(options)
     app = make_application()
-    settings = start_settings(options)
-    theme = ThemeManager(ThemeMode(settings.theme), app)
+    loaded = start_settings(options)
+    theme = ThemeManager(ThemeMode(loaded.settings.theme), app)
     theme.apply(app)
-    window = MainWindow(None, theme, settings)
+    window = MainWindow(None, theme, loaded.settings)
     _translate_qt(app)
-    starter = Starter(window, options)
+    starter = Starter(window, options, loaded.problem)
     window.first_painted.connect(starter.begin)
     if options.smoke:
         window.first_painted.connect(lambda: QTimer.singleShot(0, app.quit))

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from app.common.problem import Severity
 from app.common.start_options import WindowOptions
 from app.settings import Settings, save_settings
-from app.ui.start import Starter
+from app.ui.start import Starter, start_settings
 
 DATA = Path(__file__).parents[1] / "data" / "hardware"
 
@@ -32,7 +33,8 @@ def begin(qtbot, monkeypatch, tmp_path):
     window = Window()
 
     def start(**options):
-        Starter(window, WindowOptions(**options)).begin()
+        loaded = start_settings(WindowOptions(**options))  # as run_window does, for the first paint
+        Starter(window, WindowOptions(**options), loaded.problem).begin()
         with qtbot.waitSignal(window.session.model_changed):
             pass
         qtbot.waitUntil(lambda: window.session.is_idle)
@@ -66,7 +68,7 @@ def test_that_a_last_model_that_is_gone_gives_the_demo(begin, lanewise_home, las
 def test_that_damaged_settings_are_told_to_the_window(begin, lanewise_home):
     (lanewise_home / "config").mkdir(parents=True)
     (lanewise_home / "config" / "settings.json").write_text("{")
-    assert [m.code for m in begin().messages] == ["settings_damaged"]
+    assert [(m.code, m.severity) for m in begin().messages] == [("settings_damaged", Severity.ERROR)]
 
 
 def test_that_a_home_that_is_no_folder_is_told(qtbot, monkeypatch, tmp_path):
