@@ -5,7 +5,7 @@ import pytest
 from app.planner.types import RAM
 from app.ui.board.board import Board
 from app.ui.pages.plan import PlanPage
-from app.ui.pages.plan_overrides import OverridesCard
+from app.ui.pages.plan_overrides import OverridesCard, mib_text
 from app.work.verifying import Figures, Verification, VerifiedDevice
 from tests.qt.fake_session import FakeSession
 from tests.qt.plan_models import laptop, qwen3_30b
@@ -80,3 +80,8 @@ def test_that_a_page_made_anew_for_another_language_still_shows_the_tick(qtbot, 
     qtbot.addWidget(page)
     assert page.board.column("CUDA0").check.startswith("✓")
     assert page.board.column(RAM).check.startswith("✓")
+
+
+def test_that_a_small_override_has_the_size_of_its_card():
+    assert mib_text(7722 * MIB) == "7 722"
+    assert mib_text(1572864) == "1.5"

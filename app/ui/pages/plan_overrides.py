@@ -88,10 +88,16 @@ class OverrideModel(QAbstractTableModel):
         if column == 2:
             return say("plan.override.tensors", n=rule.n_tensors)
         if column == 3:
-            return number_text(round(rule.n_bytes / 1024**2))
+            return mib_text(rule.n_bytes)
         if self._is_confirmed is None:
             return say("plan.override.unasked")
         return say("plan.override.confirmed" if self._is_confirmed else "plan.override.unconfirmed")
+
+
+def mib_text(n_bytes: int) -> str:
+    """MiB without the unit, with a decimal where whole ones would differ from the card's own figure: 7 722, 1.5."""
+    mib = n_bytes / 1024**2
+    return number_text(round(mib) if mib >= 10 else round(mib, 1))
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:
