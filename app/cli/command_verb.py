@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from app.cli.arguments import VerbParser, add_wishes
-from app.cli.console import print_json, print_problems, print_text
+from app.cli.console import print_exactly, print_json, print_problems
 from app.cli.inputs import PlanCase, plan_case
 from app.cli.values import one_of
 from app.common.problem import Severity
@@ -39,4 +39,4 @@ def _print_for(case: PlanCase, shell: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"shell": shell, "command": text, "argv": list(case.plan.argv)})
     else:
-        print_text(text)
+        print_exactly(text)

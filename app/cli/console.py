@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,8 @@ from app.words import say, say_problem
 
 _MARKS = {Severity.WARNING: "!", Severity.INFO: "·"}
 _GAP = "  "
+_COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What a terminal obeys instead of showing it (escape sequences), and what turns the direction of text around."""
 
 
 class ReaderGoneError(Exception):
@@ -38,15 +41,25 @@ def prepare_streams(*, json_output: bool) -> None:
 
 def print_json(value: Any) -> None:
     """One JSON document, indented. A file name that is no Unicode comes out as JSON's own escapes."""
-    print_text(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+    print_exactly(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
 
 
 def print_json_line(value: Any) -> None:
     """One JSON value on a line of its own, written at once."""
-    print_text(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    print_exactly(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
 def print_text(text: str = "") -> None:
+    """Write text for people to standard output. Raises ``ReaderGoneError``."""
+    print_exactly(harmless(text))
+
+
+def harmless(text: str) -> str:
+    """Names come out of files that anybody may have made: what would command the terminal is shown as an escape."""
+    return _COMMANDS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def print_exactly(text: str) -> None:
     """Write to standard output, flushed. Raises ``ReaderGoneError``."""
     if sys.stdout is None:
         return
@@ -66,7 +79,7 @@ def print_note(text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(harmless(text) + "\n")
         sys.stderr.flush()
     except OSError:
         return  # nobody is there to be told

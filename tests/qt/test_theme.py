@@ -1,12 +1,16 @@
 """The theme sets the palette itself, in every group, and tells painters when it changes."""
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon, QPalette
+from PySide6.QtWidgets import QLabel
 
+from app.common.problem import Problem
 from app.common.resources import resource_path
 from app.ui.theme.icons import icon_pixmap
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.message_strip import MessageStrip
 
 
 @pytest.fixture
@@ -68,3 +72,10 @@ def test_that_a_long_name_shortens_and_keeps_its_whole_text(theme, qtbot):
     label.resize(60, 20)
     assert label.is_elided()
     assert label.text() == "A very long model name that cannot fit"
+
+
+def test_that_a_label_shows_markup_as_text(theme, qtbot):
+    strip = MessageStrip()
+    qtbot.addWidget(strip)
+    strip.show_problem(Problem("file_missing", params={"path": "<h1>big</h1><img src=x>"}))
+    assert {label.textFormat() for label in strip.findChildren(QLabel)} == {Qt.TextFormat.PlainText}

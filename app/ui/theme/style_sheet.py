@@ -1,5 +1,6 @@
 """The few style sheet rules that Fusion and a palette cannot express: flat frames, radii, focus rings.
 
+Labels (tool tips are labels too) show text as it stands: a file may be called ``<img src=x>``, and Qt would draw it.
 A widget asks for a look with the dynamic property ``look`` (see ``app.ui.widgets``), never with a sheet of its own.
 Lengths are small (hairlines, radii, padding); heights follow the font.
 """
@@ -54,6 +55,7 @@ QPushButton[look="chip"]:hover { color: $text; border: 1px solid $line; }
 QPushButton[look="chip"]:focus { border: 1px solid $focus; }
 QPushButton::menu-indicator { width: 0; image: none; }
 
+QLabel { qproperty-textFormat: PlainText; }
 QLabel[look="chip"] { background: $chip; color: $text_dim; border-radius: 9px; padding: 2px 9px; }
 QLabel[look="dim"] { color: $text_dim; }
 QLabel[look="ok"] { color: $ok; font-weight: 600; }

@@ -2,7 +2,9 @@ import json
 
 import pytest
 
+from app.model.gguf_writer import GgufWriter, ValueType
 from app.model.types import Role
+from tests.unit.cli.conftest import NO_GPU
 
 KEYS = {
     "path", "architecture", "name", "version", "file_bytes", "parts", "blocks", "context_length", "vocab", "experts",
@@ -106,3 +108,20 @@ def test_that_a_name_that_is_no_unicode_stays_valid_json(run, tmp_path, moe):
         pytest.skip("this file system takes no such name")
     facts = json.loads(run("inspect", os.fsdecode(odd), "--json").out)
     assert facts["path"].endswith("odd-\udcff.gguf")
+
+
+def test_that_a_model_cannot_command_the_terminal(run, tmp_path):
+    name = "\x1b]0;title\x07 \u202egnp"
+    writer = GgufWriter()
+    writer.add("general.architecture", ValueType.STRING, "llama")
+    writer.add("general.name", ValueType.STRING, name)
+    writer.add("llama.block_count", ValueType.U32, 1)
+    writer.add_tensor("blk.0.attn_q.weight", (32, 32), "F16")
+    path = tmp_path / "bad\x1b[31m.gguf"
+    writer.write(path)
+    said = run("inspect", path)
+    assert "\\x1b]0;title\\x07 \\u202egnp" in said.out
+    assert not set("\x1b\x07\u202e") & set(said.out)
+    assert run("inspect", path, "--json").json["name"] == name
+    assert "\x1b" not in run("inspect", tmp_path / "gone\x1b[31m.gguf").err
+    assert str(path) in run("command", path, "--hardware", NO_GPU, "--shell", "bash").out
