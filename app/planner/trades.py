@@ -118,7 +118,8 @@ def _offers(inputs: PlanInputs, plan: Plan) -> Iterator[_Offer]:
     if ubatch <= min(_LARGEST_UBATCH, plan.n_ctx):
         changes = {"n_ubatch": ubatch, "n_batch": max(ubatch, wishes.n_batch)}
         yield _Offer("ubatch", ubatch, changes, Quality.SAME)
-    if wishes.kv_home is KvHome.HOME and plan.placement.kv_home is KvHome.HOME:
+    ram_has_room = plan.estimate.get(RAM).fits is not False
+    if wishes.kv_home is KvHome.HOME and plan.placement.kv_home is KvHome.HOME and ram_has_room:
         yield _Offer("kv_home", "ram", {"kv_home": KvHome.RAM}, Quality.PROMPTS)
     elif wishes.kv_home is KvHome.RAM:
         yield _Offer("kv_home", "home", {"kv_home": KvHome.HOME}, Quality.SAME)

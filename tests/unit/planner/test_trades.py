@@ -52,6 +52,7 @@ def test_that_offers_come_best_first(real_headers):
     assert shares == sorted(shares, reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["qwen3-30b", "qwen1.5-moe", "deepseek-v2-lite", "gpt-oss-20b"])
 @pytest.mark.parametrize(("free_gib", "n_ctx"), [(2, 65536), (4, 8192), (6, 65536), (10, 16384)])
 def test_that_the_best_preset_leaves_no_free_gain(real_headers, name, free_gib, n_ctx):
@@ -109,3 +110,11 @@ def test_that_the_engines_own_fit_and_a_machine_without_a_gpu_get_no_offers(real
     assert _offers(_inputs(model, 8, preset="fit")) == ()
     bare = replace(_inputs(model, 8), devices=DeviceSet((), Device(RAM, DeviceKind.RAM, 64 * GIB, 60 * GIB)))
     assert _offers(bare) == ()
+
+
+def test_that_nothing_is_moved_into_ram_that_is_over_full_already(real_headers):
+    inputs = _inputs(real_headers["qwen3-30b"], 8)
+    full = replace(inputs.devices, ram=replace(inputs.devices.ram, free_bytes=6 * GIB))
+    offers = _offers(replace(inputs, devices=full))
+    assert _named(offers, "kv_home") is None
+    assert _named(offers, "kv_type", "q8_0").relieves
