@@ -12,8 +12,8 @@ from app.words import Language, set_language
 
 # No deadline: the machine's load must not decide. In CI the examples are derived from the test, so that a change that
 # does not touch a test cannot make it fail.
-hypothesis.settings.register_profile("lanewise", deadline=None, max_examples=60)
-hypothesis.settings.register_profile("lanewise-ci", deadline=None, max_examples=40, derandomize=True, database=None)
+hypothesis.settings.register_profile("lanewise", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("lanewise-ci", deadline=None, max_examples=20, derandomize=True, database=None)
 hypothesis.settings.load_profile("lanewise-ci" if os.environ.get("CI") else "lanewise")
 
 # Taken before any test redirects it: the engine that `dev.py` built lies in the user's own cache folder.

@@ -294,6 +294,9 @@ class AppSession(QObject):
         if self._engine.handle is None:
             self.message_raised.emit(Problem("engine_missing", Severity.WARNING, {}))
             return
+        if not self._is_this_machine:
+            self.message_raised.emit(Problem("saved_machine_not_launched", Severity.WARNING, {}))
+            return
         self._run.launch(self.plan, self._engine.handle.binary, self.hardware, self._board.api_key)
 
     def stop(self) -> None:

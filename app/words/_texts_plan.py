@@ -94,6 +94,10 @@ ENTRIES: Entries = {
     "undo.preset": ("Apply a preset", "应用预设"),
     "undo.device": ("Switch {device} on or off", "启用或停用 {device}"),
     # the session
+    "problem.saved_machine_not_launched": (
+        "This plan is for a saved machine, so it cannot be launched here. Copy or export the command, or go back to this machine on the Machine page.",
+        "此方案是为保存的机器制定的，不能在这里启动。请复制或导出命令，或在“本机”页回到本机。",
+    ),
     "problem.exported": ("Saved to {path}.", "已保存到 {path}。"),
     "problem.export_failed": (
         "{path} could not be written ({why}). Choose another folder.",

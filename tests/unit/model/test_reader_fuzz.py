@@ -14,6 +14,8 @@ from app.model.types import ModelInfo
 from app.words import Language, say_in
 from tests.tools.gguf_bytes import mutations, small_moe
 
+pytestmark = pytest.mark.slow
+
 SEED = small_moe()
 HEADER_BYTES = SEED.index(b"blk.1.ffn_down_exps.weight") + 60
 

@@ -8,6 +8,8 @@ from app.model.reader import read_model
 from app.model.types import Role
 from tests.tools.sparse_models import make_sparse
 
+pytestmark = pytest.mark.slow
+
 FIGURES = {
     "qwen3-30b": (579, 18_550_716_416, 18_554_864_448, {"Q4_K": 289, "F32": 241, "Q6_K": 49}),
     "qwen1.5-moe": (411, 9_490_282_496, 9_494_419_552, {"Q4_K": 193, "F32": 169, "Q6_K": 25, "Q5_0": 12, "Q8_0": 12}),

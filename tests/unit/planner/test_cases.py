@@ -18,6 +18,8 @@ from benchmarks.case_run import devices_of, engine_of, placement_of, settings_of
 from benchmarks.cases import Case, load_cases
 from benchmarks.memory_accuracy import judge_all, main, percentile, predict, summary_of
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 FILE = Path(__file__).parents[2] / "data" / "cases" / "public_cases.json"
 

@@ -20,6 +20,8 @@ from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
 from app.words import ENTRIES, say_problem
 from tests.unit.planner.synthetic_boards import SHARED_EXPERTS, SPLIT_EXPERTS, model_of, moe_names
 
+pytestmark = pytest.mark.slow
+
 APP = Path(__file__).parents[3] / "app"
 GIB = 1 << 30
 MODEL = model_of(moe_names(6, (*SPLIT_EXPERTS, *SHARED_EXPERTS), 1), 6)

@@ -28,17 +28,20 @@ def compared(real_headers):
     return rows
 
 
+@pytest.mark.slow
 def test_that_weights_and_kv_equal_the_engine_to_one_mib_in_every_dry_run(compared):
     for run, device, predicted, (weights, kv, _) in compared:
         assert 0 <= predicted.weights_bytes / MIB - weights < 1.01, (run, device)
         assert 0 <= predicted.kv_bytes / MIB - kv < 1.01, (run, device)
 
 
+@pytest.mark.slow
 def test_that_the_compute_buffer_equals_the_engine_to_one_mib_in_every_dry_run(compared):
     for run, device, predicted, (_, _, compute) in compared:
         assert 0 <= predicted.compute_bytes / MIB - compute < 1.01, (run, device)
 
 
+@pytest.mark.slow
 def test_that_the_recorded_runs_cover_every_model_placement_and_kind_of_setting(compared):
     runs = {id(run): run for run, *_ in compared}.values()
     assert len(runs) >= 400
@@ -87,6 +90,7 @@ def _place(kind):
     return full if kind == "gpu" else with_experts_in_ram(QWEN3, full, ONE_GPU, frozenset(QWEN3.expert_blocks))
 
 
+@pytest.mark.slow
 @given(
     _placements,
     st.integers(1, 200_000),

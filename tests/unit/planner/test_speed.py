@@ -133,6 +133,7 @@ def public_tables():
     return json.loads(TABLES.read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_that_the_public_tables_meet_their_targets(public_tables):
     told = summary(judge_all([table for table in public_tables if table["kind"] == "placement"]))
     assert told["judged"] >= 15
@@ -142,6 +143,7 @@ def test_that_the_public_tables_meet_their_targets(public_tables):
     assert told["spilled_picks"] == 0
 
 
+@pytest.mark.slow
 def test_that_a_table_which_lacks_something_is_listed_and_ends_nothing(public_tables):
     whole = next(t for t in public_tables if t["id"] == "3090-qwen38fn")
     broken = []
