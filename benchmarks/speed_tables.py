@@ -125,12 +125,16 @@ class Table:
         by_host = [t for t in alternatives if t.rpartition("_")[2] in keys]
         return [self._host(t) for t in (by_host if len(by_host) > 1 else [str(target)])]
 
+    @property
+    def _hardware(self) -> Mapping:
+        told = self.raw.get("hardware") or {}
+        return told if isinstance(told, Mapping) else {"gpu": str(told)}
+
     def _host_keys(self) -> list[str]:
-        hardware = self.raw.get("hardware") or {}
-        return [k for k, v in hardware.items() if isinstance(v, Mapping)]
+        return [k for k, v in self._hardware.items() if isinstance(v, Mapping)]
 
     def _host(self, target: str) -> Host:
-        hardware = self.raw.get("hardware") or {}
+        hardware = self._hardware
         keys = self._host_keys()
         name = target.rpartition("_")[2]
         at = keys.index(name) if name in keys else 0
