@@ -72,6 +72,17 @@ def test_that_curves_move_while_a_server_runs_and_stand_still_after(page, sessio
     page.close()
 
 
+def test_that_the_dot_has_the_colour_of_the_state_without_any_markup(page, session):
+    tokens = ThemeManager.of_app().tokens
+    session.set_run(fx.ready_run())
+    (dot,) = [label for label in page.findChildren(QLabel) if "●" in label.text()]
+    assert dot.text() == "●"
+    assert dot.palette().windowText().color() == tokens.color("ok")
+    session.set_run(RunState(RunPhase.FAILED))
+    assert dot.palette().windowText().color() == tokens.color("error")
+    assert not [label.text() for label in page.findChildren(QLabel) if "</" in label.text()]
+
+
 def test_that_hiding_the_page_stops_all_drawing(page, session):
     session.set_run(fx.ready_run())
     page.show()

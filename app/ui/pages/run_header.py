@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
 
 from app.session.state import EngineState, RunPhase, RunState
@@ -98,7 +98,7 @@ class RunHeader(QFrame):
         self._theme.theme_changed.connect(self._refresh_dots)
 
     def _make_parts(self) -> None:
-        self._dot = QLabel()
+        self._dot = QLabel("●")
         self._state = SectionTitle(factor=1.3)
         self._model, self._engine, self._pid = Chip(), Chip(), Chip()
         self._span = Combo()
@@ -227,8 +227,9 @@ class RunHeader(QFrame):
 
     @Slot()
     def _refresh_dots(self) -> None:
-        color = self._theme.tokens.color(_DOTS[self._run.phase]).name()
-        self._dot.setText(f'<span style="color:{color}">●</span>')
+        palette = self._dot.palette()
+        palette.setColor(QPalette.ColorRole.WindowText, self._theme.tokens.color(_DOTS[self._run.phase]))
+        self._dot.setPalette(palette)
         told = cpus_sentence(self._run)
         name = {"ok": "check", "warning": "warning"}.get(told.tone)
         if name is None:
