@@ -170,7 +170,23 @@ def _simulated(
         tensors={name: number[device] for name, device in where.items()},
         cpu=number[RAM],
     )
-    return buffer_sizes(prepared.model, prepared.infos, settings, run, blocks, backends)
+    try:
+        return buffer_sizes(prepared.model, prepared.infos, settings, run, blocks, backends)
+    except (LookupError, ArithmeticError):
+        # A graph this code does not know: shapes that no block of b11434 has. The board must still say something.
+        return (_rough_bytes(prepared.model, settings),) * len(number)
+
+
+def _rough_bytes(model: ModelInfo, settings: GraphSettings) -> int:
+    """A careful figure for a graph that cannot be mirrored: mask, two rows of each routed expert's result, its inner
+    rows, eight rows as wide as the model or its heads, the scores without flash attention, and the logits."""
+    heads = max((layer.head_count for layer in model.layers), default=0)
+    width = max([model.embedding_length or 0, *(layer.head_count * layer.key_length for layer in model.layers)])
+    used = max(model.expert_used_per_block or (model.expert_used_count,))
+    floats = 8 * width + used * (2 * (model.embedding_length or 0) + 2 * (model.expert_ff_length or 0))
+    scores = 0 if settings.flash_attention else 4 * heads * settings.n_kv
+    row = 4 * floats + 4 * (settings.n_kv + settings.n_kv_sliding) + scores
+    return settings.n_tokens * row + 4 * settings.n_outputs * (model.vocab_size or 0)
 
 
 def _backends(

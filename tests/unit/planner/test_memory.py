@@ -152,3 +152,13 @@ def test_that_the_prompt_cache_takes_a_quarter_of_what_is_left_and_no_more_than_
     assert default_prompt_cache_mib(-1) == 0
     assert default_prompt_cache_mib(3 << 30) == 768
     assert default_prompt_cache_mib(64 << 30) == 2048
+
+
+@pytest.mark.parametrize("architecture", ["an-architecture-of-2028", "deepseek4", "rwkv7"])
+def test_that_a_graph_nobody_knows_still_gets_a_careful_figure(real_headers, architecture):
+    known = real_headers["deepseek-v2-lite"]
+    model = replace(known, architecture=architecture)
+    settings = RunSettings(KvSettings(8192))
+    strange = estimate(model, all_on_gpu(model, WITH_RPC), WITH_RPC, settings).get("RPC0")
+    usual = estimate(known, all_on_gpu(known, WITH_RPC), WITH_RPC, settings).get("RPC0")
+    assert usual.compute_bytes * 0.8 < strange.compute_bytes < usual.compute_bytes * 4
