@@ -168,14 +168,17 @@ def _block_count(meta: Meta, shapes: Mapping[str, tuple[int, ...]], path: str) -
 
 
 def _experts(meta: Meta, block_count: int, path: str) -> tuple[int, tuple[int, ...]]:
-    """How many experts a block has, and how many each block uses: at least one, never more than there are
-    (llama-model.cpp:1363-1375)."""
+    """How many experts a block has, and how many each block uses: at least one, never more than there are, and in
+    fewer groups than there are experts (llama-model.cpp:1363-1375)."""
     count = meta.integer("expert_count") or 0
     used = meta.integers("expert_used_count", block_count) or (0,)
     if count > _MAX_EXPERTS:
         raise fail("gguf_damaged", path=path, detail=f"expert_count={count}")
     if max(used) > max(count, 1) or (count > 1 and max(used) == 0):
         raise fail("gguf_damaged", path=path, detail=f"expert_used_count={max(used)}/{count}")
+    groups = meta.integer("expert_group_count") or 0
+    if count and groups >= count:
+        raise fail("gguf_damaged", path=path, detail=f"expert_group_count={groups}/{count}")
     return count, used
 
 

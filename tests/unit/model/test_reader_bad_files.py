@@ -109,6 +109,14 @@ def test_that_an_absurd_number_of_experts_is_damaged(tmp_path, count, used):
     assert "expert" in problem.params["detail"]
 
 
+@pytest.mark.parametrize("groups", [8, (1 << 32) - 1])
+def test_that_as_many_groups_as_experts_are_damaged(tmp_path, groups):
+    numbers = {"expert_count": 8, "expert_used_count": 2, "expert_group_count": groups}
+    pairs = [*raw.model_pairs(), *(raw.u32_pair(f"llama.{key}", value) for key, value in numbers.items())]
+    problem = problem_of(tmp_path, raw.gguf(pairs, [NORM], data=bytes(32)))
+    assert problem.params["detail"].startswith("expert_group_count")
+
+
 @pytest.mark.parametrize(
     ("tensors", "detail"),
     [
