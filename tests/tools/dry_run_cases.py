@@ -112,7 +112,7 @@ _SETTINGS = (
     (512, 512, "f16", "on", 1, True),
 )
 """n_ctx, n_ubatch, cache type, flash attention, slots, unified: every value in several companies."""
-_PER_PLACEMENT = 4
+_PER_PLACEMENT = 3
 
 
 def anchor_cases() -> tuple[DryRun, ...]:

@@ -19,9 +19,9 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def compared(real_headers):
-    """(run, device, predicted, told) for every device of every dry run."""
+    """(run, device, predicted, told) of every third dry run; ``benchmarks.engine_agreement --recorded`` does them all."""
     rows = []
-    for run in dry_runs():
+    for run in dry_runs()[::3]:
         model = real_headers[run.model]
         predicted = estimate(model, run.place(model), run.devices, run.settings)
         rows += [(run, device, predicted.get(device), told) for device, told in run.mib.items()]
@@ -29,22 +29,22 @@ def compared(real_headers):
 
 
 @pytest.mark.slow
-def test_that_weights_and_kv_equal_the_engine_to_one_mib_in_every_dry_run(compared):
+def test_that_weights_and_kv_equal_the_engine_to_one_mib(compared):
     for run, device, predicted, (weights, kv, _) in compared:
         assert 0 <= predicted.weights_bytes / MIB - weights < 1.01, (run, device)
         assert 0 <= predicted.kv_bytes / MIB - kv < 1.01, (run, device)
 
 
 @pytest.mark.slow
-def test_that_the_compute_buffer_equals_the_engine_to_one_mib_in_every_dry_run(compared):
+def test_that_the_compute_buffer_equals_the_engine_to_one_mib(compared):
     for run, device, predicted, (_, _, compute) in compared:
         assert 0 <= predicted.compute_bytes / MIB - compute < 1.01, (run, device)
 
 
 @pytest.mark.slow
-def test_that_the_recorded_runs_cover_every_model_placement_and_kind_of_setting(compared):
-    runs = {id(run): run for run, *_ in compared}.values()
-    assert len(runs) >= 400
+def test_that_the_recorded_runs_cover_every_model_placement_and_kind_of_setting():
+    runs = dry_runs()
+    assert len(runs) >= 500
     assert {run.model for run in runs} == set(MODEL_NAMES)
     assert {run.placement for run in runs} == set(PLACEMENTS)
     assert {run.flash_attn for run in runs} == {"on", "off", "auto"}
