@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def compared(real_headers):
-    """(run, device, predicted, told) of every third dry run; ``benchmarks.engine_agreement --recorded`` does them all."""
+    """(run, device, predicted, told) of every third run; ``benchmarks.engine_agreement --recorded`` does them all."""
     rows = []
     for run in dry_runs()[::3]:
         model = real_headers[run.model]
