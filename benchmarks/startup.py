@@ -55,7 +55,7 @@ def tell(what):
     print(what, time.time() - float(os.environ["STARTED_AT"]), process.memory_info().rss, flush=True)
 options = WindowOptions(model=sys.argv[1], engine=None)
 app = start.make_application()
-settings = start.start_settings(options)
+settings = start.start_settings(options).settings
 theme = start.ThemeManager(start.ThemeMode(settings.theme), app)
 theme.apply(app)
 window = start.MainWindow(None, theme, settings)
