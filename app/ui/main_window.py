@@ -162,6 +162,7 @@ class MainWindow(QWidget):
         session.settings_changed.connect(self._on_settings)
         session.run_changed.connect(self._on_run)
         session.plan_changed.connect(self._on_plan)
+        session.undo_stack.indexChanged.connect(self._on_step)
         self._refresh_title()
         if self._was_painted:
             self._show_pages()
@@ -296,12 +297,15 @@ class MainWindow(QWidget):
 
     @Slot()
     def _on_plan(self) -> None:
-        """The next step takes a remark about the last one away; an error stays until it is closed."""
+        if self._was_painted and self._session.plan is not None:
+            QTimer.singleShot(_AFTER_PLAN_MS, self._make_next_page)
+
+    @Slot()
+    def _on_step(self) -> None:
+        """The user's next step takes a remark about the last one away; an error stays until it is closed."""
         problem = self.strip.problem
         if problem is not None and problem.severity is not Severity.ERROR:
             self.strip.clear()
-        if self._was_painted and self._session.plan is not None:
-            QTimer.singleShot(_AFTER_PLAN_MS, self._make_next_page)
 
     @Slot()
     def _on_run(self) -> None:
