@@ -36,13 +36,17 @@ class _Block(NamedTuple):
 
 
 class _Prepared:
-    """What follows from a model alone, and the results found for it so far."""
+    """What follows from a model alone, and the results found for it so far.
+
+    ``is_uneven``: a hole grows from block to block (``indexer.chosen_mask``), so no block can stand for another.
+    """
 
     def __init__(self, model: ModelInfo) -> None:
         self.model = model
         self.infos: dict[str, TensorInfo] = {t.name: t for t in model.tensors if t.role not in NOT_LOADED}
         self.blocks = _blocks(model, self.infos)
         self.rest = _places([name for name, info in self.infos.items() if info.block is None])
+        self.is_uneven = any(".indexer." in name for name in self.infos)
         self.memo = _Memo()
 
     def keep(self, memo: _Memo, key: object, sizes: tuple[int, ...]) -> None:
@@ -141,7 +145,7 @@ def compute_bytes(
     backends = _backends(model, placement, devices, op_offload, (fuses_experts, reserves_f16_cache))
     memo = prepared.memo
     kinds = _kinds(prepared.blocks, memo, where, unit_homes, in_ram, any(backends.offloads))
-    blocks = representative(kinds)
+    blocks = tuple(range(len(kinds))) if prepared.is_uneven else representative(kinds)
     seen = tuple([kinds[block] for block in blocks])
     key = (seen, prepared.rest(where), unit_homes[-1], settings, backends, devices.gpus)
     sizes = memo.results.get(key)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from app.model.gguf_writer import GgufWriter, ValueType
-from tests.tools import sparse_architectures, sparse_more
+from tests.tools import sparse_architectures, sparse_indexed, sparse_more
 from tests.tools.sparse_vocabulary import BareWriter, add_vocabulary
 
 _DATA = Path(__file__).parent.parent / "data" / "model"
@@ -251,6 +251,8 @@ _ARCHITECTURES: dict[str, Callable[[GgufWriter], None]] = {
     "kimi-linear-48b": sparse_more.kimi_linear_48b,
     "trinity-mini": sparse_more.trinity_mini,
     "step35-flash": sparse_more.step35_flash,
+    "deepseek-v3.2": sparse_indexed.deepseek_v32,
+    "glm-5.2": sparse_indexed.glm_52,
 }
 NAMES = (*_MODELS, *_ARCHITECTURES)
 

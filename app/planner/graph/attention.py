@@ -33,7 +33,7 @@ def attend(
         if tensor is not None:
             b.graph.expand(tensor)
     cached_k, cached_v = store(b, block, caches, k, v)
-    cur = attention(b, q, cached_k, cached_v, caches, sinks)
+    cur = attention(b, q, cached_k, cached_v, caches.mask, sinks)
     cur = rotated(cur, caches.v_rot)
     return b.project(cur, output, output.replace(".weight", ".bias")) if output else cur
 
@@ -63,7 +63,7 @@ def store(b: Build, block: int, caches: Caches, k: Tensor | None, v: Tensor | No
 
 
 def attention(
-    b: Build, q: Tensor, k: Tensor, v: Tensor, caches: Caches, sinks: Tensor | None,
+    b: Build, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, sinks: Tensor | None,
     v_mla: Tensor | None = None, v_is_k: bool = False,
 ) -> Tensor:  # fmt: skip
     """build_attn_mha: ``q`` [head, heads, tokens]; ``k``, ``v`` [head, kv heads, cells, streams]."""
@@ -77,7 +77,7 @@ def attention(
     v_length = v.ne[0]
     if s.flash_attention:
         v = permute(v, (v.ne[0], v.ne[2], v.ne[1], streams))
-        cur = new("flash_attn", (v_length, heads, per_stream, streams), q, k, v, caches.mask, *extra)
+        cur = new("flash_attn", (v_length, heads, per_stream, streams), q, k, v, mask, *extra)
         cur.scratch = _converted_bytes(b, k, None if v_is_k else v)
         if v_mla is not None:
             cur = permute(cur, (v_length, per_stream, heads, streams))
@@ -86,7 +86,7 @@ def attention(
         cur = reshape(cur, cur.ne[0] * heads, per_stream * streams)
     else:
         kq = mul_mat(k, q)
-        kq = like("soft_max", kq, caches.mask, *extra)
+        kq = like("soft_max", kq, mask, *extra)
         if v_is_k:
             v = permute(v, (v.ne[0], v.ne[2], v.ne[1], streams))
             v = cont(permute(v, (v.ne[1], v.ne[0], v.ne[2], streams)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.model.types import ModelInfo, TensorInfo
 from app.planner.graph.ggml import (
@@ -28,6 +29,9 @@ from app.planner.graph.ggml import (
     written,
 )
 from app.planner.kv import CACHE_TYPES, row_bytes
+
+if TYPE_CHECKING:
+    from app.planner.graph.indexer import Indexer
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,7 @@ class Build:
         self._weights: dict[str, Tensor] = {}
         self.n_embd = model.embedding_length or 0
         self.n_tokens = s.n_tokens
+        self.indexer: Indexer | None = None
         self.scales_residual = self.real("residual_scale") != 0.0
         self.slides = any(layer.sliding for layer in model.layers)
         has_sections = f"{model.architecture}.rope.dimension_sections" in model.metadata

@@ -86,6 +86,11 @@ def leaf(ne: Shape, element: int = F32) -> Tensor:
     return tensor
 
 
+def scratch_leaf(ne: Shape, element: int = F32) -> Tensor:
+    """A tensor that no step makes and nobody fills: it has memory from the start, where its first user runs."""
+    return Tensor("", ne, element)
+
+
 def stored(ne: Shape, n_bytes: int, home: int, *, is_weight: bool) -> Tensor:
     """A weight or a cache that a device holds already."""
     tensor = Tensor("", ne)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from app.planner.graph.attention import attend, attention, gated, store
 from app.planner.graph.build import Build
 from app.planner.graph.ggml import Tensor, concat, cont, like, mul_mat, new, permute, reshape, view, window
+from app.planner.graph.indexer import choose, chosen_mask
 from app.planner.kv import row_bytes
 
 
@@ -16,7 +17,10 @@ def latent(b: Build, x: Tensor, block: int) -> Tensor:
     """One MLA block."""
     blk, n = f"blk.{block}.", b.n_tokens
     heads = b.model.layers[block].head_count
-    q = reshape(_query(b, x, blk, block), b.number("attention.key_length_mla") or _full_key(b), heads, n)
+    narrow = _narrow_query(b, x, blk)
+    chosen = choose(b, x, narrow, block) if b.number("attention.indexer.key_length") else None
+    q = mul_mat(b.need(f"{blk}attn_q_b.weight"), narrow) if narrow is not x else b.project(x, f"{blk}attn_q.weight")
+    q = reshape(q, b.number("attention.key_length_mla") or _full_key(b), heads, n)
     rope = b.number("rope.dimension_count")
     rank = b.number("attention.kv_lora_rank")
     row = b.project(x, f"{blk}attn_kv_a_mqa.weight")
@@ -24,22 +28,24 @@ def latent(b: Build, x: Tensor, block: int) -> Tensor:
     k_pe = b.rotated(window(row, (rope, 1, n, 1), rank + rope), block)
     squeezed = b.norm(squeezed, b.weight(f"{blk}attn_kv_a_norm.weight"))
     if b.weight(f"{blk}attn_k_b.weight") is not None and b.model.is_mla:
-        return _absorbed(b, x, q, squeezed, k_pe, block)
+        return _absorbed(b, x, q, squeezed, k_pe, block, chosen)
     return _unpacked(b, q, squeezed, k_pe, block)
 
 
-def _query(b: Build, x: Tensor, blk: str, block: int) -> Tensor:
+def _narrow_query(b: Build, x: Tensor, blk: str) -> Tensor:
+    """The squeezed query row, or x where the model does without."""
     if b.weight(f"{blk}attn_q_a.weight") is None:
-        return b.project(x, f"{blk}attn_q.weight")
-    narrow = b.norm(b.project(x, f"{blk}attn_q_a.weight"), b.weight(f"{blk}attn_q_a_norm.weight"))
-    return b.project(narrow, f"{blk}attn_q_b.weight")
+        return x
+    return b.norm(b.project(x, f"{blk}attn_q_a.weight"), b.weight(f"{blk}attn_q_a_norm.weight"))
 
 
 def _full_key(b: Build) -> int:
     return b.model.layers[0].key_length
 
 
-def _absorbed(b: Build, x: Tensor, q: Tensor, squeezed: Tensor, k_pe: Tensor, block: int) -> Tensor:
+def _absorbed(
+    b: Build, x: Tensor, q: Tensor, squeezed: Tensor, k_pe: Tensor, block: int, chosen: Tensor | None
+) -> Tensor:
     """The key matrix is applied to the query, so the cache holds one latent row per token (MQA)."""
     blk, n, s = f"blk.{block}.", b.n_tokens, b.s
     heads, rank, rope = q.ne[1], squeezed.ne[0], k_pe.ne[0]
@@ -57,7 +63,8 @@ def _absorbed(b: Build, x: Tensor, q: Tensor, squeezed: Tensor, k_pe: Tensor, bl
     values = (rank, 1, s.n_kv, s.n_streams)
     cached_v = view(cached_k, values, is_plain=False, n_bytes=cached_k.n_bytes - unread)
     v_b = b.need(f"{blk}attn_v_b.weight")
-    cur = attention(b, query, cached_k, cached_v, b.cache, None, v_b, v_is_k=True)
+    mask = b.cache.mask if chosen is None else chosen_mask(b.cache.mask, chosen)
+    cur = attention(b, query, cached_k, cached_v, mask, None, v_b, v_is_k=True)
     cur = gated(b, cur, x, blk, heads)
     return b.project(cur, f"{blk}attn_output.weight")
 
