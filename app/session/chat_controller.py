@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.common.problem import Problem, Severity
 from app.engine.client import ServerClient
 from app.engine.sse import ChatDelta, ChatDone, ChatEvent, ChatTimings, PromptProgress
 from app.session.errors import problem_of
@@ -73,7 +74,11 @@ class ChatController(QObject):
     def _on_done(self, number: int, error: Exception | None) -> None:
         if number != self._number:
             return
-        state = replace(self.state, phase=ChatPhase.IDLE, problem=problem_of(error) if error is not None else None)
+        problem = problem_of(error) if error is not None else None
+        if problem is not None and _is_context_full(problem):
+            self._history.clear()
+            problem = Problem("chat_context_full", Severity.WARNING, {}, (str(problem.params.get("why")),))
+        state = replace(self.state, phase=ChatPhase.IDLE, problem=problem)
         if error is None and state.answer:
             self._history += [
                 {"role": "user", "content": state.question},
@@ -90,6 +95,11 @@ class ChatController(QObject):
 def _without_halves(text: str) -> str:
     """Half a character (a lone surrogate, as a text field may hold one) cannot be sent: it becomes a replacement."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _is_context_full(problem: Problem) -> bool:
+    """Did the server refuse a conversation that has grown beyond its context (server-context.cpp, send_error)?"""
+    return problem.code == "server_refused" and "exceeds the available context size" in str(problem.params.get("why"))
 
 
 def _after(state: ChatState, event: ChatEvent) -> ChatState:

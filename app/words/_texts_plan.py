@@ -98,6 +98,10 @@ ENTRIES: Entries = {
         "This plan is for a saved machine, so it cannot be launched here. Copy or export the command, or go back to this machine on the Machine page.",
         "此方案是为保存的机器制定的，不能在这里启动。请复制或导出命令，或在“本机”页回到本机。",
     ),
+    "problem.chat_context_full": (
+        "The conversation has grown beyond the context. The next question starts a new conversation; for a longer one, raise the context on the Plan page.",
+        "对话已超出上下文长度。下一个问题将开始新的对话；若需要更长的对话，请在方案页加大上下文。",
+    ),
     "problem.exported": ("Saved to {path}.", "已保存到 {path}。"),
     "problem.export_failed": (
         "{path} could not be written ({why}). Choose another folder.",

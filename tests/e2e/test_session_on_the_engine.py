@@ -141,3 +141,17 @@ def test_that_a_model_file_that_vanished_is_told(session, qtbot):
     session.launch()
     qtbot.waitUntil(_phase(session, RunPhase.FAILED), timeout=START_MS)
     assert session.run.problem.code == "file_missing" or "No such file" in session.log_text()
+
+
+def test_that_a_conversation_beyond_the_context_is_told_and_the_next_question_starts_anew(session, qtbot):
+    session.set_wishes(n_ctx=256)
+    session.launch()
+    qtbot.waitUntil(_phase(session, RunPhase.READY), timeout=START_MS)
+    session.send_prompt("word " * 400)
+    qtbot.waitUntil(lambda: session.chat.problem is not None, timeout=START_MS)
+    assert session.chat.problem.code == "chat_context_full"
+    session.send_prompt("Hi")
+    qtbot.waitUntil(lambda: bool(session.chat.answer), timeout=START_MS)
+    session.stop_answer()
+    qtbot.waitUntil(lambda: session.chat.phase is ChatPhase.IDLE, timeout=START_MS)
+    assert session.chat.problem is None
