@@ -125,8 +125,21 @@ def recurrent_state_elements(model: ModelInfo, layer: LayerFacts) -> int:
     return ((conv - 1) if conv else 0) * (inner + 2 * groups * state) + state * inner
 
 
-_POOLED_ROWS = {"glm5-next": 3, "qwen4exp": 2}
-"""Rows of an indexer that pools its keys: key, (gate,) and pooled key (llama-memory-hybrid-idx.cpp:55-58)."""
+def _ngram_state_elements(model: ModelInfo, block: int) -> int:
+    """Elements of the convolution over n-gram rows, in the block that reads them (llama-hparams.cpp:268)."""
+    blocks = model.metadata.get(f"{model.architecture}.ple.layers")
+    if not isinstance(blocks, tuple) or block not in blocks:
+        return 0
+    width = _number(model, "hyper_connection.count") * (model.embedding_length or 0)
+    return (_number(model, "ple.conv_kernel") - 1) * _number(model, "ple.ngram_size") * width
+
+
+def _pooled_rows(model: ModelInfo) -> int:
+    """Rows of an indexer's cache: key, (gate,) and pooled key where it pools (llama-memory-hybrid-idx.cpp:55-58)."""
+    if model.architecture == "qwen4exp":
+        ratios = model.metadata.get("qwen4exp.attention.compress_ratios")
+        return 2 if isinstance(ratios, tuple) and any(ratios) else 1
+    return 3 if model.architecture == "glm5-next" and _number(model, "attention.indexer.kpool") else 1
 
 
 def _indexer_row(model: ModelInfo, layer: LayerFacts, settings: KvSettings) -> int:
@@ -134,8 +147,7 @@ def _indexer_row(model: ModelInfo, layer: LayerFacts, settings: KvSettings) -> i
 
     MiniMax-M3's is an ordinary cache with V as well (llama-kv-cache-msa.cpp:39-51).
     """
-    rows = _POOLED_ROWS.get(model.architecture, 1) if _number(model, "attention.indexer.kpool") else 1
-    row = row_bytes(settings.cache_type_k, _number(model, "attention.indexer.key_length") * rows)
+    row = row_bytes(settings.cache_type_k, _number(model, "attention.indexer.key_length") * _pooled_rows(model))
     if model.architecture == "minimax-m3":
         row += row_bytes(settings.cache_type_v, layer.value_length)
     return row
@@ -161,7 +173,8 @@ def kv_bytes_by_block(model: ModelInfo, settings: KvSettings) -> dict[int, int]:
     indexed = _indexed_blocks(model)
     for block, layer in enumerate(model.layers):
         if layer.recurrent:
-            sizes[block] = settings.n_slots * recurrent_state_elements(model, layer) * 4
+            elements = recurrent_state_elements(model, layer) + _ngram_state_elements(model, block)
+            sizes[block] = settings.n_slots * elements * 4
         else:
             sizes[block] = _attention_bytes(model, layer, settings)
             if block in indexed:

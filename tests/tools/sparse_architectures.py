@@ -22,7 +22,7 @@ from tests.tools.sparse_parts import (
 )
 
 
-def _delta_net_block(writer: GgufWriter, blk: str, width: int, keys: int, values: int, heads: int) -> None:
+def delta_net_block(writer: GgufWriter, blk: str, width: int, keys: int, values: int, heads: int) -> None:
     matrix(writer, f"{blk}attn_qkv.weight", width, 2 * keys + values)
     matrix(writer, f"{blk}attn_gate.weight", width, values)
     vector(writer, f"{blk}ssm_conv1d.weight", 4, 2 * keys + values)
@@ -32,7 +32,7 @@ def _delta_net_block(writer: GgufWriter, blk: str, width: int, keys: int, values
     matrix(writer, f"{blk}ssm_out.weight", values, width)
 
 
-def _delta_net_settings(blocks: int, width: int, experts: int, used: int) -> dict[str, Setting]:
+def delta_net_settings(blocks: int, width: int, experts: int, used: int) -> dict[str, Setting]:
     return {
         "block_count": blocks,
         "context_length": 262144,
@@ -67,7 +67,7 @@ def _delta_net_model(writer: GgufWriter, blocks: int, width: int, experts: int, 
             matrix(writer, f"{blk}attn_output.weight", 16 * 256, width)
             norms(writer, blk, 256, "attn_q_norm", "attn_k_norm")
         else:
-            _delta_net_block(writer, blk, width, 2048, 4096, 32)
+            delta_net_block(writer, blk, width, 2048, 4096, 32)
             for part, columns in (("ba", 64),) if joint else (("beta", 32), ("alpha", 32)):
                 matrix(writer, f"{blk}ssm_{part}.weight", width, columns)
         experts_of(writer, blk, width, 512, experts, fused=not joint)
@@ -79,14 +79,14 @@ def _delta_net_model(writer: GgufWriter, blocks: int, width: int, experts: int, 
 
 def qwen3next_80b(writer: GgufWriter) -> None:
     """Qwen3-Next-80B-A3B: three delta-net blocks, then one of attention with a gate."""
-    add_settings(writer, "qwen3next", "Qwen3-Next-80B-A3B (sparse header)", _delta_net_settings(48, 2048, 512, 10))
+    add_settings(writer, "qwen3next", "Qwen3-Next-80B-A3B (sparse header)", delta_net_settings(48, 2048, 512, 10))
     outer(writer, 2048, 151936)
     _delta_net_model(writer, 48, 2048, 512, joint=True, nextn=0)
 
 
 def qwen35moe_35b(writer: GgufWriter) -> None:
     """Qwen3.5-35B-A3B with its MTP block: fused gate_up experts, separate beta and alpha."""
-    settings = _delta_net_settings(41, 2048, 256, 8)
+    settings = delta_net_settings(41, 2048, 256, 8)
     settings |= {"nextn_predict_layers": 1, "rope.dimension_sections": [11, 11, 10, 0]}
     add_settings(writer, "qwen35moe", "Qwen3.5-35B-A3B (sparse header)", settings)
     outer(writer, 2048, 248320)

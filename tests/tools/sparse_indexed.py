@@ -5,8 +5,10 @@ As in ``sparse_architectures``: names and shapes from src/models/*.cpp, sizes of
 
 from __future__ import annotations
 
-from app.model.gguf_writer import GgufWriter
-from tests.tools.sparse_parts import Setting, add_settings, dense, experts_of, matrix, norms, outer, vector
+from app.model.gguf_writer import GgufWriter, ValueType
+from tests.tools.sparse_architectures import delta_net_block, delta_net_settings
+from tests.tools.sparse_parts import Setting, add_settings, dense, experts_of, matrix, norms, outer, qkv, vector
+from tests.tools.sparse_vocabulary import add_vocabulary
 
 
 def _indexer(writer: GgufWriter, blk: str, width: int, q_rank: int, heads: int) -> None:
@@ -103,3 +105,97 @@ def glm_52(writer: GgufWriter) -> None:
         if i < 3 or (i - 2) % 4 == 0:
             _indexer(writer, blk, width, 2048, 32)
         _feed_forward(writer, blk, width, 12288, i)
+
+
+_STREAMS, _NARROW = 4, 64
+_NGRAM_ROWS = 12_000_000
+
+
+def _mixer(writer: GgufWriter, start: str, width: int, *, injects: bool = True) -> None:
+    """Hyper-connections: four residual rows become one, and the result goes back into all four."""
+    vector(writer, f"{start}_norm.weight", width, _STREAMS)
+    matrix(writer, f"{start}_down.weight", _STREAMS * width, _NARROW)
+    matrix(writer, f"{start}_up.weight", _NARROW, _STREAMS * width)
+    if injects:
+        vector(writer, f"{start}_inject.weight", _STREAMS * width, _STREAMS)
+
+
+def _ngram_table(writer: GgufWriter, architecture: str, width: int) -> None:
+    """A table of n-gram rows, read by hash for one block (ple_*)."""
+    heads = 8
+    for key, values in (
+        ("layer_multipliers", [1, 3, 5]),
+        ("head_offsets", [i * _NGRAM_ROWS for i in range(heads)]),
+        ("head_vocab_sizes", [_NGRAM_ROWS] * heads),
+    ):
+        writer.add_array(f"{architecture}.ple.{key}", ValueType.U64, values)
+    matrix(writer, "per_layer_token_embd.weight", width // heads, heads * _NGRAM_ROWS)
+
+
+def _ngram_block(writer: GgufWriter, blk: str, width: int) -> None:
+    matrix(writer, f"{blk}ple_key.weight", width, _STREAMS * width)
+    matrix(writer, f"{blk}ple_value.weight", width, width)
+    for part in ("key", "query", "conv"):
+        vector(writer, f"{blk}ple_norm_{part}.weight", width, _STREAMS)
+    vector(writer, f"{blk}ple_conv1d.weight", 4, _STREAMS * width)
+
+
+def qwen38_flash_next(writer: GgufWriter) -> None:
+    """Qwen3.8-Flash-Next (qwen4exp) with its MTP block: four residual rows, pooled indexers, one block of n-grams.
+
+    Its experts' sizes are those of the public file, the hyper-connections' a guess: the engine checks how they agree.
+    """
+    blocks, width, experts, ff = 49, 2048, 512, 768
+    attends = [i == 48 or (i + 1) % 4 == 0 for i in range(blocks)]
+    settings = delta_net_settings(blocks, width, experts, 10) | {
+        "expert_feed_forward_length": ff,
+        "expert_shared_feed_forward_length": ff,
+        "nextn_predict_layers": 1,
+        "rope.dimension_sections": [11, 11, 10, 0],
+        "hyper_connection.count": _STREAMS,
+        "hyper_connection.low_rank": _NARROW,
+        "attention.indexer.head_count": 4,
+        "attention.indexer.key_length": 128,
+        "attention.indexer.top_k": 2048,
+        "attention.compress_ratios": [16 if attend else 0 for attend in attends],
+        "ple.layers": [1],
+        "ple.ngram_size": 3,
+        "ple.heads_per_ngram": 4,
+        "ple.conv_kernel": 4,
+        "ple.eos_token_id": 0,
+        "embedding_length_per_layer_input": width // 8,
+    }
+    add_settings(writer, "qwen4exp", "Qwen3.8-Flash-Next (sparse header)", settings)
+    add_vocabulary(writer, "qwen2", 248320, 247720, 248280, 248281, add_bos=False)
+    matrix(writer, "token_embd.weight", width, 248320)
+    matrix(writer, "output.weight", width, 248320)
+    _mixer(writer, "output_hc", width, injects=False)
+    _ngram_table(writer, "qwen4exp", width)
+    for i, attend in enumerate(attends):
+        blk = f"blk.{i}."
+        _mixer(writer, f"{blk}hc_attn", width)
+        _mixer(writer, f"{blk}hc_ffn", width)
+        if attend:
+            qkv(writer, blk, width, 2 * 16 * 256, 512, 512)
+            matrix(writer, f"{blk}attn_output.weight", 16 * 256, width)
+            norms(writer, blk, 256, "attn_q_norm", "attn_k_norm")
+            matrix(writer, f"{blk}indexer.q_proj.weight", width, 4 * 128)
+            matrix(writer, f"{blk}indexer.k_proj.weight", width, 128)
+            norms(writer, f"{blk}indexer.", 128, "q_norm", "k_norm")
+        else:
+            delta_net_block(writer, blk, width, 2048, 4096, 32)
+            matrix(writer, f"{blk}ssm_beta.weight", width, 32)
+            matrix(writer, f"{blk}ssm_alpha.weight", width, 32)
+        if i == 1:
+            _ngram_block(writer, blk, width)
+        experts_of(writer, blk, width, ff, experts, fused=True)
+        vector(writer, f"{blk}ffn_gate_inp_shexp.weight", width)
+        dense(writer, blk, width, ff, "_shexp")
+    _mtp(writer, "blk.48.nextn.", width)
+
+
+def _mtp(writer: GgufWriter, start: str, width: int) -> None:
+    matrix(writer, f"{start}eh_proj.weight", 2 * width, width)
+    vector(writer, f"{start}enorm.weight", width)
+    vector(writer, f"{start}hnorm.weight", width, _STREAMS)
+    _mixer(writer, f"{start}hc_head", width, injects=False)

@@ -253,6 +253,7 @@ _ARCHITECTURES: dict[str, Callable[[GgufWriter], None]] = {
     "step35-flash": sparse_more.step35_flash,
     "deepseek-v3.2": sparse_indexed.deepseek_v32,
     "glm-5.2": sparse_indexed.glm_52,
+    "qwen3.8-flash-next": sparse_indexed.qwen38_flash_next,
 }
 NAMES = (*_MODELS, *_ARCHITECTURES)
 

@@ -21,7 +21,7 @@ def rotated(x: Tensor, rot: Tensor | None) -> Tensor:
 
 def attend(
     b: Build, block: int, q: Tensor, k: Tensor | None, v: Tensor | None, output: str, sinks: Tensor | None = None,
-    v_first: bool = True,
+    v_first: bool = True, mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Rows into the cache, attention over it, and the output projection unless ``output`` is empty."""
     layer = b.model.layers[block]
@@ -33,7 +33,7 @@ def attend(
         if tensor is not None:
             b.graph.expand(tensor)
     cached_k, cached_v = store(b, block, caches, k, v)
-    cur = attention(b, q, cached_k, cached_v, caches.mask, sinks)
+    cur = attention(b, q, cached_k, cached_v, mask or caches.mask, sinks)
     cur = rotated(cur, caches.v_rot)
     return b.project(cur, output, output.replace(".weight", ".bias")) if output else cur
 

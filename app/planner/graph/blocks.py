@@ -18,7 +18,7 @@ def block(b: Build, traits: Traits, x: Tensor, number: int, is_last: bool) -> Te
     cur = b.norm(x, b.weight(f"{blk}attn_norm.weight"), b.weight(f"{blk}attn_norm.bias"))
     if b.model.architecture.startswith("nemotron_h"):  # each block is a mixer or an FFN, not both
         is_ffn = b.weight(f"{blk}ffn_up.weight") or b.weight(f"{blk}ffn_up_exps.weight")
-        return like("add", _feed_forward(b, traits, cur, number) if is_ffn else _mixer(b, cur, number), x)
+        return like("add", feed_forward(b, traits, cur, number) if is_ffn else _mixer(b, cur, number), x)
     cur = _mixer(b, cur, number)
     post = b.weight(f"{blk}post_attention_norm.weight")
     pre = b.weight(f"{blk}ffn_norm.weight")
@@ -28,7 +28,7 @@ def block(b: Build, traits: Traits, x: Tensor, number: int, is_last: bool) -> Te
         cur = b.norm(cur, post)
     residual = _sum(b, traits, cur, x)
     cur = b.norm(residual, pre if pre is not None else post, b.weight(f"{blk}ffn_norm.bias"))
-    cur = _feed_forward(b, traits, cur, number)
+    cur = feed_forward(b, traits, cur, number)
     if (after := b.weight(f"{blk}post_ffw_norm.weight")) is not None:
         cur = b.norm(cur, after)
     return _sum(b, traits, cur, residual)
@@ -61,12 +61,15 @@ def _mixer(b: Build, x: Tensor, number: int) -> Tensor:
     layer = b.model.layers[number]
     if q is not None and q.ne[1] == 2 * layer.head_count * layer.key_length:
         b.graph.expand(x)
-        return _gated_query(b, x, number)
+        return gated_query(b, x, number)
     return grouped_query(b, x, number, rope=b.has_positions(number), v_first=not b.slides)
 
 
-def _gated_query(b: Build, x: Tensor, number: int) -> Tensor:
-    """Attention whose q matrix also makes a gate for the result (qwen3next.cpp, qwen35moe.cpp ``build_layer_attn``)."""
+def gated_query(b: Build, x: Tensor, number: int, mask: Tensor | None = None) -> Tensor:
+    """Attention whose q matrix also makes a gate for the result (qwen3next.cpp, qwen35moe.cpp ``build_layer_attn``).
+
+    ``mask``: instead of the cache's own.
+    """
     blk, n, layer = f"blk.{number}.", b.n_tokens, b.model.layers[number]
     length, heads, heads_kv = layer.key_length, layer.head_count, layer.head_count_kv
     q, k, v = (b.project(x, f"{blk}attn_{part}.weight", f"{blk}attn_{part}.bias") for part in "qkv")
@@ -74,12 +77,13 @@ def _gated_query(b: Build, x: Tensor, number: int) -> Tensor:
     q = b.norm(window(q, (length, heads, n, 1), q.ne[0]), b.weight(f"{blk}attn_q_norm.weight"))
     k = b.norm(reshape(k, length, heads_kv, n), b.weight(f"{blk}attn_k_norm.weight"))
     q, k = like("rope", q, b.positions), like("rope", k, b.positions)
-    cur = attend(b, number, q, k, reshape(v, layer.value_length, heads_kv, n), "")
+    cur = attend(b, number, q, k, reshape(v, layer.value_length, heads_kv, n), "", mask=mask)
     cur = like("mul", cur, like("unary", gate))
     return mul_mat(b.need(f"{blk}attn_output.weight"), cur)
 
 
-def _feed_forward(b: Build, traits: Traits, x: Tensor, number: int) -> Tensor:
+def feed_forward(b: Build, traits: Traits, x: Tensor, number: int) -> Tensor:
+    """The block's experts or dense FFN, shared experts included."""
     blk, act = f"blk.{number}.", traits.routing.act
     if b.weight(f"{blk}ffn_gate_inp.weight") is None:
         return dense(b, x, blk, act=act)

@@ -90,7 +90,8 @@ def _convolved_line(b: Build, block: int, mixed: Tensor, blk: str, channels: int
     width, n = weight.ne[0], b.s.n_tokens // b.s.n_seqs
     cache, now = states(b, block, (width - 1) * channels)
     line = concat(reshape(now, width - 1, channels, b.s.n_seqs), permute(mixed, (n, channels, b.s.n_seqs, 1)))
-    save(b, cache, _last(line, width - 1, channels, b.s.n_seqs))
+    last = _last(line, width - 1, channels, b.s.n_seqs)
+    save(b, cache, cont(last) if b.model.architecture == "qwen4exp" else last)
     return line
 
 

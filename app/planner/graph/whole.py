@@ -10,9 +10,10 @@ from app.planner.graph.allocate import Allocator
 from app.planner.graph.blocks import block, plain_block
 from app.planner.graph.build import Build, GraphSettings, Homes
 from app.planner.graph.gemma import gemma4_block, per_layer_inputs
-from app.planner.graph.ggml import mul_mat
+from app.planner.graph.ggml import Tensor, mul_mat
+from app.planner.graph.qwen4 import Qwen4
 from app.planner.graph.schedule import Scheduler
-from app.planner.graph.traits import traits_of
+from app.planner.graph.traits import Traits, traits_of
 
 
 def make(b: Build, blocks: Sequence[int], is_plain: bool = False) -> None:
@@ -22,6 +23,9 @@ def make(b: Build, blocks: Sequence[int], is_plain: bool = False) -> None:
     groups, used = b.number("expert_group_count", 1), b.number("expert_group_used_count", 1)
     traits = traits_of(b.model.architecture, b.number("expert_gating_func"), norms, scale, groups, used)
     x = b.embeddings(traits.has_mixed, traits.scales_rows)
+    if b.model.architecture == "qwen4exp" and not is_plain:
+        _make_qwen4(b, traits, x, blocks)
+        return
     per_layer = None if is_plain else per_layer_inputs(b, x)
     for number in blocks:
         if b.model.architecture == "gemma4" and not is_plain:
@@ -32,6 +36,15 @@ def make(b: Build, blocks: Sequence[int], is_plain: bool = False) -> None:
     if is_plain or not traits.crops_early:
         x = b.last_rows(x)
     head = b.output_weight()
+    b.graph.expand(x if head is None else mul_mat(head, x))
+
+
+def _make_qwen4(b: Build, traits: Traits, x: Tensor, blocks: Sequence[int]) -> None:
+    rows = Qwen4(b, x)
+    for number in blocks:
+        rows.block(traits, number, number == blocks[-1])
+    head = b.output_weight()
+    x = rows.head()
     b.graph.expand(x if head is None else mul_mat(head, x))
 
 

@@ -267,7 +267,12 @@ def test_that_pooled_indexers_keep_more_rows_and_minimax_values_too(cases):
     model = model_of(cases["ml-6g-qwen3coder-ncmoe40"])
     kv = KvSettings(8192)
     before = kv_bytes_by_block(model, kv)[0]
-    pooled = _with_indexer(model, "qwen4exp", "indexer.k_proj", (0,), kpool=4)
+    pooled = _with_indexer(model, "glm5-next", "indexer.attn_k", (0,), kpool=4)
+    assert kv_bytes_by_block(pooled, kv)[0] - before == 3 * 128 * 2 * 8192
+    plain = _with_indexer(model, "qwen4exp", "indexer.k_proj", (0,))
+    assert kv_bytes_by_block(plain, kv)[0] - before == 128 * 2 * 8192
+    ratios = {"qwen4exp.attention.compress_ratios": (16, 0)}
+    pooled = replace(plain, metadata={**plain.metadata, **ratios})
     assert kv_bytes_by_block(pooled, kv)[0] - before == 2 * 128 * 2 * 8192
     with_values = _with_indexer(model, "minimax-m3", "indexer.k_proj", (0,))
     assert kv_bytes_by_block(with_values, kv)[0] - before == (128 + 128) * 2 * 8192
