@@ -32,9 +32,19 @@ class AppPaths:
         return self.cache / "engines"
 
     @property
+    def headers(self) -> Path:
+        """Model headers that were read before (app/model/cache.py)."""
+        return self.cache / "headers"
+
+    @property
     def engine_home(self) -> Path:
         """A private, empty config home for the engine: the user's own config.ini must not override a plan."""
         return self.cache / "engine-home"
+
+    @property
+    def learned_file(self) -> Path:
+        """What launches and dry runs on this computer have taught (``app.work.learned``)."""
+        return self.data / "learned.sqlite"
 
     @property
     def logs(self) -> Path:
