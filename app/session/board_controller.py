@@ -23,7 +23,7 @@ from app.planner.plan import PlanInputs, kv_settings, make_plan, run_settings_of
 from app.planner.presets import wishes_for_preset
 from app.planner.trades import Trade
 from app.planner.types import Card, MoveResult, Placement, Plan, Refusal, Wishes
-from app.session.board_state import SLIDER_MERGE_ID, BoardState, ChangeBoard
+from app.session.board_state import SLIDER_MERGE_ID, BoardState, ChangeBoard, ServerWords
 from app.words import say
 from app.work.planning import DEFAULT_PORT, plan_inputs
 
@@ -154,7 +154,7 @@ class BoardController(QObject):
     def apply_preset(self, name: str) -> None:
         """Start again from a preset."""
         wishes = wishes_for_preset(self._board.wishes, name)
-        self._push(BoardState(wishes, None, self._board.gpu), say("undo.preset"))
+        self._push(replace(self._board, wishes=wishes, placement=None), say("undo.preset"))
 
     def apply_trade(self, trade: Trade) -> None:
         """Take an offer: a preset, or other wishes."""
@@ -165,7 +165,27 @@ class BoardController(QObject):
 
     def set_device_enabled(self, name: str, on: bool) -> None:
         """Switch a GPU's column on or off. One GPU is active at a time, so switching one on switches the others off."""
-        self._push(BoardState(self._board.wishes, None, name if on else ""), say("undo.device", device=name))
+        self._push(replace(self._board, placement=None, gpu=name if on else ""), say("undo.device", device=name))
+
+    def load(self, told: PlanInputs, placement: Placement | None, text: str) -> None:
+        """Take a whole board (a saved plan, somebody's command) as one step of undo. ``told``: its wishes, its devices
+        and how its server is reached; ``placement`` None: its preset decides."""
+        usual = self._inputs(BoardState())
+        if usual is not None:
+            self._push(board_state(told, placement, usual), text)
+
+    def state_before(self) -> BoardState | None:
+        """The board as it was before the last step; None when there is none."""
+        step = self.undo_stack.command(self.undo_stack.index() - 1)
+        return step.before if isinstance(step, ChangeBoard) else None
+
+    def plan_of(self, board: BoardState) -> Plan | None:
+        """The plan that another board would be, here and now. Raises ProblemError."""
+        inputs = self._inputs(board)
+        if inputs is None:
+            return None
+        placement = _fitting_placement(board, inputs)
+        return make_plan(inputs, placement, is_edited=placement is not None)
 
     def _push(self, after: BoardState, text: str, merge_id: int = -1) -> None:
         if after != self._board:
@@ -180,11 +200,11 @@ class BoardController(QObject):
 
     def replan(self) -> None:
         """Make the plan for the present model, machine and board. A few milliseconds, so it runs here and now."""
-        inputs = self.inputs = self._inputs()
+        inputs = self.inputs = self._inputs(self._board)
         if inputs is None:
             self.plan, self._columns = None, {}
             return
-        placement = self._fitting_placement(inputs)
+        placement = _fitting_placement(self._board, inputs)
         try:
             self.plan = make_plan(inputs, placement, is_edited=placement is not None)
         except ProblemError as error:
@@ -193,27 +213,35 @@ class BoardController(QObject):
         assert self._cards is not None
         self._columns = _columns(self._cards, inputs.model, self.plan)
 
-    def _fitting_placement(self, inputs: PlanInputs) -> Placement | None:
-        """The board's placement, unless its devices are not there any more (a card was switched off or unplugged)."""
-        placement = self._board.placement
-        if placement is None:
-            return None
-        names = {d.name for d in inputs.devices.all}
-        used = {name for name, n in placement.runs if n} | set(placement.overrides.values())
-        return placement if used <= names else None
-
-    def _inputs(self) -> PlanInputs | None:
+    def _inputs(self, board: BoardState) -> PlanInputs | None:
         if self.model is None or self._hardware is None or self._capabilities is None:
             return None
-        return plan_inputs(
+        inputs = plan_inputs(
             self.model,
             self._hardware,
-            self._board.wishes,
-            replace(self.device_wishes, gpu=self._board.gpu),
+            board.wishes,
+            replace(self.device_wishes, gpu=board.gpu),
             self._capabilities,
             port=DEFAULT_PORT,
             api_key=self.api_key,
         )
+        return board.server.onto(inputs)
+
+
+def board_state(told: PlanInputs, placement: Placement | None, usual: PlanInputs) -> BoardState:
+    """The board that shows these inputs; ``usual``: those of a board that nobody has touched."""
+    names = tuple(device.name for device in told.devices.gpus)
+    return BoardState(told.wishes, placement, names[0] if names else "", ServerWords.of(told, usual))
+
+
+def _fitting_placement(board: BoardState, inputs: PlanInputs) -> Placement | None:
+    """The board's placement, unless its devices are not there any more (a card was switched off or unplugged)."""
+    placement = board.placement
+    if placement is None:
+        return None
+    names = {d.name for d in inputs.devices.all}
+    used = {name for name, n in placement.runs if n} | set(placement.overrides.values())
+    return placement if used <= names else None
 
 
 def _columns(cards: BoardCards, model: ModelInfo, plan: Plan) -> dict[str, tuple[Card, ...]]:

@@ -3,14 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from PySide6.QtGui import QUndoCommand
 from typing_extensions import override
 
+from app.planner.plan import PlanInputs
 from app.planner.types import Placement, Wishes
 
 SLIDER_MERGE_ID = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ServerWords:
+    """How a loaded plan or command has the server reached; None leaves Lanewise's own choice."""
+
+    host: str | None = None
+    port: int | None = None
+    alias: str | None = None
+    api_key: str | None = None
+
+    @staticmethod
+    def of(told: PlanInputs, usual: PlanInputs) -> ServerWords:
+        """What ``told`` says otherwise than ``usual``."""
+        return ServerWords(
+            told.host if told.host != usual.host else None,
+            told.port if told.port != usual.port else None,
+            told.alias if told.alias != usual.alias else None,
+            told.api_key if told.api_key != usual.api_key else None,
+        )
+
+    def onto(self, usual: PlanInputs) -> PlanInputs:
+        """The inputs with these words in place of the usual ones."""
+        return replace(
+            usual,
+            host=self.host or usual.host,
+            port=usual.port if self.port is None else self.port,
+            alias=self.alias or usual.alias,
+            api_key=self.api_key or usual.api_key,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +52,7 @@ class BoardState:
     wishes: Wishes = field(default_factory=Wishes)
     placement: Placement | None = None
     gpu: str | None = None
+    server: ServerWords = field(default_factory=ServerWords)
 
 
 class ChangeBoard(QUndoCommand):
