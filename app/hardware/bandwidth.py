@@ -1,16 +1,23 @@
-"""Measures how fast the chosen cores read RAM: the figure that limits decoding when experts live there."""
+"""Measures how fast the chosen cores read RAM: the figure that limits decoding when experts live there.
+
+One thread is pinned to each core and reads its own part of a buffer that no cache holds; numpy lets go of the
+interpreter lock while it reduces a chunk, so the parts are read at the same time and the window stays awake.
+"""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from app.common.problem import fail
+from app.common.problem import ProblemError, fail
 from app.common.units import MIB
+from app.hardware import memory_linux
 from app.hardware.ps import ram_now
 from app.hardware.types import CpuInfo
 
@@ -22,6 +29,15 @@ _WANTED_BYTES = 1024 * MIB
 """Far larger than the last-level caches of today (a desktop X3D has 128 MiB, a big server part about 512 MiB)."""
 _LEAST_BYTES = 128 * MIB
 _SHARE_OF_FREE = 8
+_CHUNK_BYTES = 32 * MIB
+"""What is read between two looks at the cancel flag: a few milliseconds on one core."""
+_PASS_SECONDS = 0.006
+"""Short enough that some passes fall between the disturbances of other programs."""
+_PASS_SECONDS_PER_THREAD = 0.001
+"""The threads start one after the other (some 50 microseconds each): the more there are, the longer a pass must be."""
+_MOST_SEGMENTS = 32
+_LEAST_PASSES = 3
+_LONGEST_SECONDS = 3.0
 
 
 def reading_cpus(cpu: CpuInfo) -> tuple[int, ...]:
@@ -36,32 +52,53 @@ def measure_ram_read_gbs(
 ) -> float:
     """Read bandwidth in decimal GB/s with one thread pinned to each of ``cpus``; the best of the passes that fit.
 
-    Every pass reads all of a buffer that no cache holds; the best pass is the one that other programs disturbed least.
-    ``seconds`` counts the passes; filling the buffer comes on top (0.2 to 0.5 s). Raises ProblemError
-    ``bandwidth_cancelled`` or ``bandwidth_no_memory``.
+    The passes walk over a buffer of 1 GiB, or an eighth of the free memory if that is less; the best pass is the one
+    that other programs disturbed least. ``seconds`` counts the passes; filling the buffer comes on top (0.1 to 0.5 s).
+    ``cancelled`` is asked from the reading threads every few milliseconds. Raises ProblemError ``bandwidth_cancelled``,
+    ``bandwidth_no_memory``, ``bandwidth_no_numpy`` (numpy is missing or does not run on this processor) or
+    ``bandwidth_failed``.
     """
     cpus = cpus or (0,)
-    size = min(_WANTED_BYTES, ram_now().available_bytes // _SHARE_OF_FREE)
+    size = min(_WANTED_BYTES, _free_bytes() // _SHARE_OF_FREE)
     if size < _LEAST_BYTES:
-        raise fail("bandwidth_no_memory", needed_bytes=_LEAST_BYTES * _SHARE_OF_FREE)
-    readers = _Readers(cpus, size // len(cpus), cancelled)
+        raise _no_memory()
+    readers = _Readers(_numpy(), cpus, size // len(cpus), cancelled)
     try:
         return readers.best_gbs(seconds)
-    except MemoryError as error:
-        raise fail("bandwidth_no_memory", needed_bytes=_LEAST_BYTES * _SHARE_OF_FREE) from error
     finally:
         readers.stop()
 
 
+def _free_bytes() -> int:
+    """Free memory, a container's limit counted."""
+    now = ram_now()
+    return now.available_bytes if sys.platform == "win32" else memory_linux.within_container(now)[0].available_bytes
+
+
+def _no_memory() -> ProblemError:
+    return fail("bandwidth_no_memory", needed_bytes=_LEAST_BYTES * _SHARE_OF_FREE)
+
+
+def _numpy() -> ModuleType:
+    """numpy; a build for newer processors raises RuntimeError, one that misses a library OSError or ImportError."""
+    try:
+        return importlib.import_module("numpy")
+    except (ImportError, OSError, RuntimeError) as error:
+        raise fail("bandwidth_no_numpy", (f"{type(error).__name__}: {error}",)) from error
+
+
 class _Readers:
-    """Threads that wait at a barrier, each read their own part of the buffer, and meet at the barrier again.
+    """Threads that wait at a barrier, each read the same share of their part of the buffer, and meet again."""
 
-    numpy lets go of the interpreter lock during a reduction, so the parts are read at the same time.
-    """
-
-    def __init__(self, cpus: tuple[int, ...], part_bytes: int, cancelled: Callable[[], bool]) -> None:
-        self._part_bytes = part_bytes // 4096 * 4096
+    def __init__(
+        self, numpy_module: ModuleType, cpus: tuple[int, ...], part_bytes: int, cancelled: Callable[[], bool]
+    ) -> None:
+        self._numpy = numpy_module
+        self._part_words = part_bytes // 4096 * 512
         self._cancelled = cancelled
+        self._failure: Exception | None = None
+        self._segment = (0, self._part_words)
+        self._spans: list[tuple[float, float]] = []
         self._barrier = threading.Barrier(len(cpus) + 1)
         self._threads = [threading.Thread(target=self._work, args=(cpu,), daemon=True) for cpu in cpus]
         for thread in self._threads:
@@ -70,13 +107,16 @@ class _Readers:
     def best_gbs(self, seconds: float) -> float:
         """Run passes until the time is over (at least three) and return the best."""
         self._meet()  # every part is filled
-        best, passes, started = 0.0, 0, time.perf_counter()
-        while passes < 3 or time.perf_counter() - started < seconds:
-            begin = time.perf_counter()
-            self._meet()
-            self._meet()
-            best = max(best, self._part_bytes * len(self._threads) / (time.perf_counter() - begin) / 1e9)
+        started = time.perf_counter()
+        whole = self._pass(0, 1)
+        wanted = _PASS_SECONDS + _PASS_SECONDS_PER_THREAD * len(self._threads)
+        n_segments = max(1, min(_MOST_SEGMENTS, int(whole / wanted)))
+        best, passes, elapsed = self._rate(whole, 1), 1, time.perf_counter() - started
+        while (passes < _LEAST_PASSES or elapsed < seconds) and elapsed < _LONGEST_SECONDS:
+            taken = self._pass(passes % n_segments, n_segments)
+            best = max(best, self._rate(taken, n_segments))
             passes += 1
+            elapsed = time.perf_counter() - started
         return best
 
     def stop(self) -> None:
@@ -85,29 +125,56 @@ class _Readers:
         for thread in self._threads:
             thread.join()
 
+    def _rate(self, taken_s: float, n_segments: int) -> float:
+        return self._part_words // n_segments * 8 * len(self._threads) / max(taken_s, 1e-9) / 1e9
+
+    def _pass(self, index: int, n_segments: int) -> float:
+        """Read one of ``n_segments`` equal segments of every part; seconds from the first start to the last end."""
+        length = self._part_words // n_segments
+        self._segment = (index * length, (index + 1) * length)
+        self._spans = []
+        self._meet()
+        self._meet()
+        return max(end for _, end in self._spans) - min(begin for begin, _ in self._spans)
+
     def _meet(self) -> None:
-        if self._cancelled():
-            raise fail("bandwidth_cancelled")
         try:
             self._barrier.wait()
         except threading.BrokenBarrierError as error:
-            raise MemoryError from error
+            raise self._reason() from error
+
+    def _reason(self) -> Exception:
+        failure = self._failure
+        if failure is None or isinstance(failure, ProblemError):
+            return failure or fail("bandwidth_cancelled")
+        if isinstance(failure, MemoryError):
+            return _no_memory()
+        return fail("bandwidth_failed", (f"{type(failure).__name__}: {failure}",))
 
     def _work(self, cpu: int) -> None:
-        import numpy
-
         pin_this_thread(cpu)
         try:
-            part: NDArray[numpy.uint64] = numpy.ones(self._part_bytes // 8, dtype=numpy.uint64)
+            part: NDArray[numpy.uint64] = self._numpy.empty(self._part_words, dtype=self._numpy.uint64)
+            self._in_chunks(0, self._part_words, lambda a, b: part[a:b].fill(1))
             self._barrier.wait()
             while True:
                 self._barrier.wait()
-                numpy.bitwise_or.reduce(part)
+                begin = time.perf_counter()
+                self._in_chunks(*self._segment, lambda a, b: self._numpy.bitwise_or.reduce(part[a:b]))
+                self._spans.append((begin, time.perf_counter()))
                 self._barrier.wait()
         except threading.BrokenBarrierError:
             return
-        except MemoryError:
+        except Exception as error:  # told by the thread that waits for the figure
+            self._failure = error
             self._barrier.abort()
+
+    def _in_chunks(self, first: int, last: int, touch: Callable[[int, int], object]) -> None:
+        step = _CHUNK_BYTES // 8
+        for begin in range(first, last, step):
+            if self._cancelled():
+                raise fail("bandwidth_cancelled")
+            touch(begin, min(begin + step, last))
 
 
 def pin_this_thread(cpu: int) -> bool:

@@ -9,10 +9,12 @@ from app.words import (
     _texts_hardware,
     _texts_learned,
     _texts_lint,
+    _texts_machine,
     _texts_model,
     _texts_plan,
     _texts_speed,
     _texts_tour,
+    _texts_ui_files,
     _texts_ui_plan,
     _texts_ui_run,
 )
@@ -23,6 +25,7 @@ def _join() -> dict[str, tuple[str, str]]:
     areas = (
         _texts_model,
         _texts_hardware,
+        _texts_machine,
         _texts_plan,
         _texts_speed,
         _texts_tour,
@@ -32,6 +35,7 @@ def _join() -> dict[str, tuple[str, str]]:
         _texts_learned,
         _texts_cli,
         _texts_ui_plan,
+        _texts_ui_files,
         _texts_ui_run,
     )
     for area in areas:

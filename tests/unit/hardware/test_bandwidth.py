@@ -1,9 +1,12 @@
 """The RAM measurement really reads, on small buffers here, and can be stopped."""
 
+import itertools
 import os
 import sys
 import threading
+from types import SimpleNamespace
 
+import numpy
 import pytest
 
 from app.common.problem import ProblemError
@@ -39,13 +42,47 @@ def test_that_a_cpu_that_does_not_exist_is_no_obstacle(small_buffers):
     assert bandwidth.measure_ram_read_gbs((), seconds=0.0) > 0
 
 
-def test_that_it_stops_when_cancelled(small_buffers):
-    answers = iter([False, False, True])
+@pytest.mark.parametrize("asked_before", [0, 1, 5, 40])
+def test_that_it_stops_when_cancelled_while_it_fills_or_reads(small_buffers, monkeypatch, asked_before):
+    monkeypatch.setattr(bandwidth, "_CHUNK_BYTES", 1 * MIB)
+    asked = itertools.count()
     before = _threads()
     with pytest.raises(ProblemError) as caught:
-        bandwidth.measure_ram_read_gbs((0,), seconds=60, cancelled=lambda: next(answers))
+        bandwidth.measure_ram_read_gbs((0,), seconds=60, cancelled=lambda: next(asked) >= asked_before)
     assert caught.value.problem.code == "bandwidth_cancelled"
+    assert next(asked) == asked_before + 1, "nothing was read after the answer"
     assert _threads() <= before
+
+
+def test_that_a_numpy_that_does_not_run_here_is_told_with_its_own_words(small_buffers, monkeypatch):
+    def no_numpy(name):
+        raise RuntimeError("NumPy was built with baseline optimizations: (X86_V2)")
+
+    monkeypatch.setattr(bandwidth.importlib, "import_module", no_numpy)
+    with pytest.raises(ProblemError) as caught:
+        bandwidth.measure_ram_read_gbs((0,), seconds=0.0)
+    assert caught.value.problem.code == "bandwidth_no_numpy"
+    assert "X86_V2" in caught.value.problem.evidence[0]
+
+
+def test_that_a_reading_that_fails_ends_the_measurement_with_its_reason(small_buffers, monkeypatch):
+    broken = SimpleNamespace(empty=numpy.empty, uint64=numpy.uint64, bitwise_or=SimpleNamespace())
+    monkeypatch.setattr(bandwidth, "_numpy", lambda: broken)
+    before = _threads()
+    with pytest.raises(ProblemError) as caught:
+        bandwidth.measure_ram_read_gbs((0, 0), seconds=0.0)
+    assert caught.value.problem.code == "bandwidth_failed"
+    assert "AttributeError" in caught.value.problem.evidence[0]
+    assert _threads() <= before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="containers' limits are a matter of Linux")
+def test_that_a_containers_limit_counts_as_the_memory_there_is(monkeypatch):
+    monkeypatch.setattr(bandwidth, "ram_now", lambda: RamNow(64 << 30, 50 << 30))
+    monkeypatch.setattr(bandwidth.memory_linux, "within_container", lambda now: (RamNow(1 << 30, 512 * MIB), True))
+    with pytest.raises(ProblemError) as caught:
+        bandwidth.measure_ram_read_gbs((0,))
+    assert caught.value.problem.code == "bandwidth_no_memory"
 
 
 def test_that_too_little_free_memory_is_said(monkeypatch):
