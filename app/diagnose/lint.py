@@ -9,12 +9,12 @@ from app.common.capabilities import Capabilities
 from app.common.problem import ParamValue, Problem, Severity
 from app.diagnose.lint_rules import RuleReport, check_rules
 from app.planner.command_import import ImportedCommand
-from app.planner.command_plan import devices_for, placement_for, plan_of_command
+from app.planner.command_plan import ImportResult, devices_for, placement_for, plan_of_command
 from app.planner.flag_table import REPLACED, Given, current_spelling, facts, is_ik, nearest_flag
 from app.planner.flags import takes_on_off
 from app.planner.placement import homes
 from app.planner.plan import AUTO_SLOTS, PlanInputs
-from app.planner.tensor_rules import rules_of
+from app.planner.tensor_rules import MOST_RULES, rules_of
 from app.planner.types import DeviceSet, Plan
 
 _RULE_SETTINGS = frozenset({"override_tensor", "cpu_moe", "n_cpu_moe", "n_cpu_ffn"})
@@ -26,12 +26,14 @@ _ABOUT_PLAN = _MEMORY | {"import_prompt_cache", "v_type_needs_fa", "kv_type_row"
 @dataclass(frozen=True, slots=True)
 class LintReport:
     """``rules`` in the engine's order (those of variables and configuration files first); ``problems`` worst first,
-    those of the rules included; ``converted``: the command as we would write it; ``plan``: what it then is."""
+    those of the rules included; ``converted``: the command as we would write it; ``plan``: what it then is; ``meant``:
+    what that was made of."""
 
     rules: tuple[RuleReport, ...]
     problems: tuple[Problem, ...]
     converted: tuple[str, ...]
     plan: Plan
+    meant: ImportResult
 
     @property
     def has_errors(self) -> bool:
@@ -44,11 +46,11 @@ def lint(command: ImportedCommand, inputs: PlanInputs, around: Sequence[Given] =
     the engine applies them before the command line, so their rules come first."""
     devices, device_problems = devices_for(command, inputs.devices)
     bare, _ = placement_for(replace(command, rules=()), inputs.model, devices)
-    rules = (*rules_of(around), *command.rules)
-    checked = check_rules(rules, inputs.model, devices, homes(bare))
-    own = check_rules(command.rules, inputs.model, devices, homes(bare))
-    meant = replace(command, rules=own.repaired)
-    plan = plan_of_command(meant, inputs, repair=True).plan
+    outside = rules_of(around)[:MOST_RULES]
+    checked = check_rules((*outside, *command.rules), inputs.model, devices, homes(bare))
+    own = check_rules(command.rules, inputs.model, devices, homes(bare)) if outside else checked
+    meant = plan_of_command(replace(command, rules=own.repaired), inputs, repair=True)
+    plan = meant.plan
     found = [
         *command.problems,
         *device_problems,
@@ -63,15 +65,15 @@ def lint(command: ImportedCommand, inputs: PlanInputs, around: Sequence[Given] =
     ]
     order = list(Severity)
     problems = tuple(sorted(_unique(found), key=lambda p: order.index(p.severity)))
-    return LintReport(checked.reports, problems, plan.argv, plan)
+    return LintReport(checked.reports, problems, plan.argv, plan, meant)
 
 
 def _unique(problems: Iterable[Problem]) -> list[Problem]:
-    kept: list[Problem] = []
-    for problem in problems:
-        if problem not in kept:
-            kept.append(problem)
-    return kept
+    return list({_key(problem): problem for problem in problems}.values())
+
+
+def _key(problem: Problem) -> tuple[object, ...]:
+    return (problem.code, problem.severity, tuple(sorted(problem.params.items())), problem.evidence)
 
 
 def _flag_problems(command: ImportedCommand, capabilities: Capabilities) -> Iterator[Problem]:

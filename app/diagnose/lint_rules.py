@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -65,6 +66,7 @@ class _Board:
     devices: DeviceSet
     hits: RuleHits
     rules: Sequence[TensorRule]
+    winners: Mapping[str, int]
 
 
 def check_rules(
@@ -72,7 +74,9 @@ def check_rules(
 ) -> RuleCheck:
     """Match the rules with the file's tensors. ``devices``: those of the command; ``unit_homes``: without any rule."""
     tensors = {t.name: t for t in model.tensors if t.role not in NOT_LOADED}
-    board = _Board(tensors, unit_homes, devices, match_rules(rules, tuple(tensors)), rules)
+    hits = match_rules(rules, tuple(tensors))
+    winners = {name: i for i, names in enumerate(hits.wins) for name in names}
+    board = _Board(tensors, unit_homes, devices, hits, rules, winners)
     reports = tuple(_report(board, i) for i in range(len(rules)))
     repaired = tuple(r for i, rule in enumerate(rules) if (r := _meant(board, i, rule)) is not None)
     return RuleCheck(reports, repaired)
@@ -141,8 +145,8 @@ def _device(board: _Board, rule: TensorRule) -> tuple[str | None, list[Problem]]
 
 def _shadow(board: _Board, index: int) -> int:
     """The earlier rule that takes most of what this one finds."""
-    found = set(board.hits.matches[index])
-    return max(range(index), key=lambda i: len(found.intersection(board.hits.wins[i])))
+    takers = Counter(board.winners[name] for name in board.hits.matches[index])
+    return min(takers, key=lambda i: (-takers[i], i))
 
 
 def _reach(board: _Board, index: int, device: str | None, shadow: int | None) -> list[Problem]:

@@ -23,7 +23,7 @@ from app.planner.flag_table import (
     without_our_own,
 )
 from app.planner.kv import CACHE_TYPES
-from app.planner.tensor_rules import TensorRule, rules_of
+from app.planner.tensor_rules import MOST_RULES, TensorRule, rules_of
 from app.planner.types import KvHome, Wishes
 
 ENGINE_PROMPT_CACHE_MIB = 8192
@@ -32,6 +32,8 @@ ENGINE_FIT_TARGET_MIB = 1024
 ENGINE_DEFAULT_THREADS = -1
 """``-t -1``: the engine counts the cores itself."""
 _LARGEST = 1 << 30
+MOST_WORDS = 8192
+"""Words of a command that are read; what Windows or a shell can hand over has fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +116,11 @@ def read_command(
 ) -> ImportedCommand:
     """Read the arguments after the program's name; ``variables`` are those set in front of the command.
 
-    Never fails: what cannot be understood is a problem (``import_*``), and its option counts as not given.
+    Never fails: what cannot be understood is a problem (``import_*``), and its option counts as not given. So is what
+    lies beyond the first ``MOST_WORDS`` words and ``MOST_RULES`` rules.
     """
-    given = (*from_variables(variables or {}), *parse_argv(argv, capabilities))
+    given = (*from_variables(variables or {}), *parse_argv(argv[:MOST_WORDS], capabilities))
+    rules = rules_of(given)
     has_cache = capabilities.first("-cram", "--cache-ram") is not None
     wishes = Wishes(n_slots=None, prompt_cache_mib=ENGINE_PROMPT_CACHE_MIB if has_cache else 0, load_mode="auto")
     reading = _Reading(capabilities, wishes, is_ik((*(g.flag for g in given), *capabilities.flags)))
@@ -125,11 +129,14 @@ def read_command(
         _read(reading, option)
     _finish_slots(reading)
     _finish_loading(reading)
+    for code, n, most in (("words", len(argv), MOST_WORDS), ("rules", len(rules), MOST_RULES)):
+        if n > most:
+            reading.problems.append(Problem(f"import_too_many_{code}", Severity.ERROR, {"n": n, "most": most}))
     command = ImportedCommand(
         wishes=replace(reading.wishes, n_threads=reading.threads),
         given=given,
         kept=tuple(reading.kept),
-        rules=rules_of(given),
+        rules=rules[:MOST_RULES],
         is_ik=reading.is_ik,
         problems=tuple(reading.problems),
     )

@@ -38,15 +38,22 @@ class Pasted:
 
 
 class PasteError(ValueError):
-    """The text holds no command: ``reason`` is ``empty``, ``quote`` (one is never closed) or ``no_options``."""
+    """The text holds no command: ``reason`` is ``empty``, ``quote`` (one is never closed), ``no_options`` or
+    ``too_long``."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
 
 
+MOST_CHARACTERS = 1 << 20
+"""No shell of any system hands over a longer command line; a longer paste is some other text."""
+
+
 def read_pasted(text: str) -> Pasted:
     """Find the command in a text. Raises PasteError."""
+    if len(text) > MOST_CHARACTERS:
+        raise PasteError("too_long")
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "").replace("\u00a0", " ")
     text = re.sub(r"^\s*```\w*\s*$", "", text, flags=re.MULTILINE).strip()
     if not text:
@@ -108,7 +115,7 @@ def _of_container(words: list[str]) -> dict[str, str]:
 def _from_json(text: str) -> Pasted:
     try:
         words = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PasteError("quote") from error
     if not isinstance(words, list) or not words or not all(isinstance(w, str | int | float) for w in words):
         raise PasteError("no_options")

@@ -20,6 +20,8 @@ DENSE_FFN = r"\.ffn_(up|down|gate)\."
 """``--n-cpu-ffn`` (common.h:1226)."""
 
 _MOST_LAYERS = 4096
+MOST_RULES = 2048
+"""Twice a rule for every single tensor of the largest models; a command with more is no command that anybody uses."""
 _HOST_NAMES = frozenset({"ram", "host", "system", "memory", "sysmem"})
 _GPU_NAMES = frozenset({"gpu", "vram", "cuda", "vulkan", "rocm", "metal", "device"})
 _QUOTES = "'\"`“”‘’"
@@ -118,21 +120,27 @@ def match_rules(rules: Sequence[TensorRule], names: Sequence[str]) -> RuleHits:
     """
     matches: list[tuple[str, ...]] = []
     errors: list[EcmaSyntaxError | None] = []
+    known: dict[str, tuple[tuple[str, ...], EcmaSyntaxError | None]] = {}
     for rule in rules:
-        try:
-            compiled = re.compile(to_python(rule.pattern), re.ASCII)
-        except (EcmaSyntaxError, re.error, OverflowError) as error:
-            errors.append(error if isinstance(error, EcmaSyntaxError) else EcmaSyntaxError("invalid", 0))
-            matches.append(())
-            continue
-        errors.append(None)
-        matches.append(tuple(name for name in names if compiled.search(name)))
+        if rule.pattern not in known:
+            known[rule.pattern] = _found_by(rule.pattern, names)
+        found, error = known[rule.pattern]
+        errors.append(error)
+        matches.append(found)
     taken: set[str] = set()
     wins: list[tuple[str, ...]] = []
     for found in matches:
         wins.append(tuple(name for name in found if name not in taken))
         taken.update(found)
     return RuleHits(tuple(matches), tuple(wins), tuple(errors))
+
+
+def _found_by(pattern: str, names: Sequence[str]) -> tuple[tuple[str, ...], EcmaSyntaxError | None]:
+    try:
+        compiled = re.compile(to_python(pattern), re.ASCII)
+    except (EcmaSyntaxError, re.error, OverflowError) as error:
+        return (), error if isinstance(error, EcmaSyntaxError) else EcmaSyntaxError("invalid", 0)
+    return tuple(name for name in names if compiled.search(name)), None
 
 
 def in_engine_order(devices: Iterable[Device]) -> tuple[Device, ...]:

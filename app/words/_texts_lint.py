@@ -21,6 +21,21 @@ ENTRIES: Entries = {
         "The text holds no llama-server command: no word in it begins with a dash. Copy the whole command.",
         "这段文字中没有 llama-server 命令：没有以短横线开头的词。请复制完整的命令。",
     ),
+    "problem.import_too_long": (
+        "The pasted text is longer than 1 MiB: no shell takes a command of that length. Copy the command alone.",
+        "粘贴的文字超过 1 MiB：没有哪个 shell 能接受这么长的命令。请只复制命令本身。",
+    ),
+    "problem.import_too_many_words": (
+        "The command has {n:num} words; only the first {most:num} were read. Shorten it: the rest is not part of what is "
+        "shown.",
+        "命令有 {n:num} 个词，只读取了前 {most:num} 个。请缩短命令：其余部分不在所示结果之内。",
+    ),
+    "problem.import_too_many_rules": (
+        "The command has {n:num} placement rules; only the first {most:num} were read. Join them: one pattern can name "
+        "many layers, such as blk\\.(1[0-9]|2[0-9])\\.ffn_.*_exps=CPU.",
+        "命令有 {n:num} 条放置规则，只读取了前 {most:num} 条。请合并规则：一个模式可以写多层，例如 "
+        "blk\\.(1[0-9]|2[0-9])\\.ffn_.*_exps=CPU。",
+    ),
     "problem.import_not_utf8": (
         "Standard input is not UTF-8 text. Save the command as UTF-8, or give it after --.",
         "标准输入不是 UTF-8 文本。请把命令保存为 UTF-8，或写在 -- 之后。",
