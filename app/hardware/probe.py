@@ -24,6 +24,7 @@ from app.hardware import (
     gpus_windows_calls,
     memory_linux,
     memory_windows,
+    power,
     ps,
 )
 from app.hardware.cpu_choice import CpuLimits, describe_cpu, plain_cores
@@ -31,7 +32,7 @@ from app.hardware.cpu_linux import CpuFacts
 from app.hardware.join import join_gpus
 from app.hardware.memory_common import MemoryFacts, summarise_modules, theoretical_gbs
 from app.hardware.sysfs import read_text
-from app.hardware.types import CpuInfo, GpuInfo, HardwareSnapshot, MemoryInfo
+from app.hardware.types import CpuInfo, GpuInfo, HardwareSnapshot, MemoryInfo, PowerInfo
 
 T = TypeVar("T")
 _IS_WINDOWS = sys.platform == "win32"
@@ -76,6 +77,7 @@ def probe() -> HardwareSnapshot:
         gpus=gpus,
         sources=notes.sources,
         problems=tuple(notes.problems),
+        power=notes.attempt("power_probe_failed", power.read_power, PowerInfo()),
     )
 
 

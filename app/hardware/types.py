@@ -57,7 +57,10 @@ class CpuInfo:
 
 @dataclass(frozen=True, slots=True)
 class MemoryInfo:
-    """RAM. ``speed_mts`` is the configured speed in MT/s. Bandwidths in decimal GB/s."""
+    """RAM. ``speed_mts`` is the configured speed in MT/s. Bandwidths in decimal GB/s.
+
+    ``measured_at``: ISO 8601 time of the measurement that ``measured_gbs`` comes from.
+    """
 
     total_bytes: int | None
     available_bytes: int | None
@@ -67,6 +70,7 @@ class MemoryInfo:
     speed_mts: int | None = None
     theoretical_gbs: float | None = None
     measured_gbs: float | None = None
+    measured_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,7 @@ class GpuInfo:
     then the engine cannot use it. ``kind``: gpu, igpu, rpc. ``buffer_name`` is for ``-ot`` (``RPC0[HOST:PORT]``).
     ``engine_free_bytes`` is the engine's own figure, taken with its context open; ``free_bytes`` is what a plan may
     count on (devices.py joins the two). ``is_software``: a processor that plays a graphics card (llvmpipe).
+    ``is_asleep``: hybrid graphics have switched the card off (it is not woken to be asked); None: nobody tells.
     """
 
     name: str
@@ -97,6 +102,15 @@ class GpuInfo:
     buffer_name: str | None = None
     engine_free_bytes: int | None = None
     is_software: bool = False
+    is_asleep: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PowerInfo:
+    """``on_battery``: no mains; ``is_saving``: the system's battery saver or low-power profile is on."""
+
+    on_battery: bool | None = None
+    is_saving: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +125,4 @@ class HardwareSnapshot:
     sources: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     engine_asked: bool = False
+    power: PowerInfo = field(default_factory=PowerInfo)

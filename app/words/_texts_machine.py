@@ -13,6 +13,10 @@ _MEASURING: Entries = {
         "The RAM speed could not be measured: reading stopped with an error. Try again, and report it if it happens twice.",
         "内存测速失败：读取过程中出错。请重试；如果再次出现，请反馈此问题。",
     ),
+    "problem.power_probe_failed": (
+        "Whether the computer runs on its battery could not be read. Nothing depends on it.",
+        "无法得知电脑是否正在使用电池，不影响使用。",
+    ),
 }
 
 ENTRIES: Entries = {**_MEASURING}
