@@ -10,7 +10,7 @@ from app.planner.compute import compute_bytes
 from app.planner.engine_traits import CURRENT_MAINLINE, EngineKind, EngineTraits
 from app.planner.ik import ik_compute_bytes
 from app.planner.kv import KvSettings, kv_bytes_by_block
-from app.planner.placement import kv_device, locations
+from app.planner.placement import in_use, kv_device, locations
 from app.planner.types import RAM, Device, DeviceEstimate, DeviceSet, MemoryEstimate, Placement
 
 
@@ -60,6 +60,7 @@ def _compute(
 ) -> dict[str, int]:
     """Compute buffers as this engine reserves them."""
     engine, kv, flash_attention = settings.engine, settings.kv, settings.flash_attention
+    devices = in_use(devices, placement)
     if engine.kind is EngineKind.IK:
         return ik_compute_bytes(model, placement, devices, where, kv, flash_attention, engine)
     return compute_bytes(

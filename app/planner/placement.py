@@ -7,6 +7,7 @@ block is the output; token embeddings are always in RAM (``dev_input = cpu``).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from app.model.types import ModelInfo, Role, TensorInfo
@@ -47,10 +48,10 @@ def home_of(tensor: TensorInfo, unit_homes: tuple[str, ...]) -> str:
 
 class _Loaded(NamedTuple):
     """What of a model the engine loads: name and home unit of each tensor (the unit behind the output's stands for
-    RAM), and name and block of each routed expert tensor."""
+    RAM), and each routed expert tensor with its block."""
 
     units: tuple[tuple[str, int], ...]
-    experts: tuple[tuple[str, int], ...]
+    experts: tuple[tuple[TensorInfo, int], ...]
 
 
 _KEPT_MODELS = 4
@@ -66,11 +67,16 @@ def _loaded(model: ModelInfo) -> _Loaded:
     tensors = [t for t in model.tensors if t.role not in NOT_LOADED]
     loaded = _Loaded(
         tuple((t.name, always_ram if (u := unit_of(t, model.block_count)) is None else u) for t in tensors),
-        tuple((t.name, t.block) for t in tensors if t.role is Role.ROUTED_EXPERT and t.block is not None),
+        tuple((t, t.block) for t in tensors if t.role is Role.ROUTED_EXPERT and t.block is not None),
     )
     _known.insert(0, (model, loaded))
     del _known[_KEPT_MODELS:]
     return loaded
+
+
+def expert_tensors(model: ModelInfo) -> tuple[tuple[TensorInfo, int], ...]:
+    """Every routed expert tensor that the engine loads, with its block."""
+    return _loaded(model).experts
 
 
 def locations(model: ModelInfo, placement: Placement) -> dict[str, str]:
@@ -99,10 +105,27 @@ def with_locations(
 
 
 def runs_for(devices: DeviceSet, n_gpu_layers: int) -> tuple[tuple[str, int], ...]:
-    """Homes with one active GPU: its run is the last ``n_gpu_layers`` units. Without a GPU there is no run."""
+    """Homes on the first active GPU: its run is the last ``n_gpu_layers`` units. Without a GPU there is no run.
+
+    Over several GPUs see ``app.planner.card_runs``."""
     if not devices.gpus:
         return ()
     return tuple((d.name, n_gpu_layers if i == 0 else 0) for i, d in enumerate(devices.gpus))
+
+
+def in_use(devices: DeviceSet, placement: Placement) -> DeviceSet:
+    """The devices that the command names: those with a run (of any length) or an override; all where there are none.
+
+    A card that is switched on but that nothing uses is left out of ``-dev``: its mere presence would make the engine
+    work on four micro-batches at once (llama-context.cpp:432-440) and cost a context on the card.
+    """
+    if len(devices.gpus) < 2:
+        return devices
+    named = {name for name, _ in placement.runs} | set(placement.overrides.values())
+    used = tuple(d for d in devices.gpus if d.name in named)
+    if not used or len(used) == len(devices.gpus):
+        return devices
+    return replace(devices, gpus=used, off=(*devices.off, *(d for d in devices.gpus if d not in used)))
 
 
 def all_on_gpu(model: ModelInfo, devices: DeviceSet) -> Placement:
@@ -117,18 +140,16 @@ def all_in_ram(model: ModelInfo, devices: DeviceSet) -> Placement:
 
 def expert_layers_in_ram(model: ModelInfo, placement: Placement) -> tuple[int, ...]:
     """Blocks that have at least one routed-expert tensor in RAM."""
-    unit_homes = homes(placement)
-    return tuple(
-        sorted(
-            {
-                t.block
-                for t in model.tensors
-                if t.role is Role.ROUTED_EXPERT
-                and t.block is not None
-                and (placement.overrides.get(t.name) or home_of(t, unit_homes)) == RAM
-            }
-        )
-    )
+    unit_homes, overrides = homes(placement), placement.overrides
+    found = {block for t, block in expert_tensors(model) if (overrides.get(t.name) or unit_homes[block]) == RAM}
+    return tuple(sorted(found))
+
+
+def blocks_away(model: ModelInfo, placement: Placement) -> tuple[int, ...]:
+    """Blocks with routed experts on another device than their home: a token is handed there and back."""
+    unit_homes, overrides = homes(placement), placement.overrides
+    found = {b for t, b in expert_tensors(model) if (overrides.get(t.name) or unit_homes[b]) != unit_homes[b]}
+    return tuple(sorted(found))
 
 
 def with_experts_in_ram(
@@ -140,11 +161,11 @@ def with_experts_in_ram(
     fallback = devices.gpus[0].name if devices.gpus else RAM
     experts = _loaded(model).experts
     overrides = dict(placement.overrides)
-    for name, block in experts:
+    for tensor, block in experts:
         home = unit_homes[block]
         device = RAM if block in blocks else (fallback if home == RAM else home)
         if device != home:
-            overrides[name] = device
+            overrides[tensor.name] = device
         else:
-            overrides.pop(name, None)
+            overrides.pop(tensor.name, None)
     return Placement(placement.block_count, placement.runs, overrides, placement.kv_home)

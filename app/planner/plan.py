@@ -10,10 +10,11 @@ from app.common.units import MIB
 from app.model.types import ModelInfo
 from app.planner.argv import ArgvRequest, to_argv
 from app.planner.calibration import Calibration
-from app.planner.kv import CACHE_TYPES, KvSettings
+from app.planner.fill import Measures
+from app.planner.kv import CACHE_TYPES, KvSettings, kv_bytes_by_block
 from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate, with_prompt_cache
 from app.planner.overrides import compile_overrides, prove
-from app.planner.placement import expert_layers_in_ram, locations
+from app.planner.placement import expert_layers_in_ram, in_use, locations
 from app.planner.presets import PRESETS, preset_placement, wishes_for_preset
 from app.planner.sizing import memory_problem, reserve_problem
 from app.planner.speed import estimate_speed
@@ -90,7 +91,7 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     inputs = replace(inputs, wishes=_checked(inputs.wishes))
     model, devices, wishes = inputs.model, inputs.devices, inputs.wishes
     if placement is None:
-        placement = placement_for(model, devices, wishes)
+        placement = placement_for(model, devices, wishes, inputs.calibration)
     kv_home = KvHome.RAM if wishes.kv_home is KvHome.RAM else placement.kv_home
     placement = replace(placement, kv_home=kv_home if devices.gpus else KvHome.HOME)
     where = locations(model, placement)
@@ -99,9 +100,11 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     if prompt_cache_mib is None:
         prompt_cache_mib = default_prompt_cache_mib(predicted.get(RAM).left_bytes)
     predicted = with_prompt_cache(predicted, prompt_cache_mib * MIB)
-    overrides = compile_overrides(model, placement, devices)
-    unproven = prove(model, placement, devices, overrides)
-    command = to_argv(_argv_request(inputs, placement, prompt_cache_mib, predicted, overrides), inputs.capabilities)
+    named = in_use(devices, placement)
+    overrides = compile_overrides(model, placement, named)
+    unproven = prove(model, placement, named, overrides)
+    request = _argv_request(replace(inputs, devices=named), placement, prompt_cache_mib, predicted, overrides)
+    command = to_argv(request, inputs.capabilities)
     return Plan(
         model_path=model.path,
         devices=devices,
@@ -126,17 +129,26 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     )
 
 
-def placement_for(model: ModelInfo, devices: DeviceSet, wishes: Wishes) -> Placement:
+def placement_for(
+    model: ModelInfo, devices: DeviceSet, wishes: Wishes, calibration: Calibration | None = None
+) -> Placement:
     """What the preset of these wishes makes of the model and the devices."""
     settings = run_settings(model, wishes, wishes.prompt_cache_mib or 0)
-    cached = kv_read_bytes(model, settings.kv)
-    return preset_placement(
-        model,
-        devices,
-        wishes,
-        lambda placement: estimate(model, placement, devices, settings),
-        lambda placement: ram_bytes_per_token(model, placement, cached),
+    kv = replace(settings.kv, flash_attention=settings.flash_attention)
+    cached = kv_read_bytes(model, kv)
+
+    def seconds(placement: Placement) -> float | None:
+        tps = estimate_speed(model, placement, devices, settings.kv, calibration=calibration).decode_tps
+        return 1 / tps if tps else None
+
+    by_block = kv_bytes_by_block(model, kv)
+    measures = Measures(
+        estimate=lambda placement: estimate(model, placement, devices, settings),
+        cost=lambda placement: ram_bytes_per_token(model, placement, cached),
+        seconds=seconds,
+        kv_by_block=tuple(by_block.get(block, 0) for block in range(model.block_count)),
     )
+    return preset_placement(model, devices, wishes, measures)
 
 
 def run_settings_of(model: ModelInfo, plan: Plan) -> RunSettings:

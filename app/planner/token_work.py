@@ -12,7 +12,7 @@ from math import prod
 
 from app.model.types import ModelInfo, Role, TensorInfo
 from app.planner.kv import KvSettings, kv_bytes_by_block, sliding_cells
-from app.planner.placement import NOT_LOADED, expert_layers_in_ram, home_of, homes, kv_device, locations
+from app.planner.placement import NOT_LOADED, blocks_away, home_of, homes, kv_device, locations
 from app.planner.types import RAM, DeviceSet, KvHome, Placement
 
 _KV_FILL = 0.5
@@ -112,12 +112,13 @@ def ram_bytes_per_token(model: ModelInfo, placement: Placement, cached: Mapping[
 
 
 def _hand_overs(model: ModelInfo, placement: Placement) -> int:
-    """Two per block on a GPU that has work in RAM, one pair around the rest, one per border between two GPUs."""
+    """Two per block on a GPU that has work in RAM or on another GPU, one pair around the rest, one per border between
+    two GPUs."""
     n_gpu = placement.n_gpu_layers
     if not n_gpu:
         return 0
     first_gpu_block = placement.block_count + 1 - n_gpu
-    touched = sum(1 for block in expert_layers_in_ram(model, placement) if block >= first_gpu_block)
+    touched = sum(1 for block in blocks_away(model, placement) if block >= first_gpu_block)
     if placement.kv_home is KvHome.RAM:
         touched = max(touched, n_gpu - 1)
     borders = max(0, sum(1 for _, n in placement.runs if n) - 1)
