@@ -13,7 +13,6 @@ from app.cli.arguments import VerbParser, add_devices, model_path
 from app.cli.inputs import chosen_engine, device_wishes_of, left_out, machine_for
 from app.common.problem import Problem, Severity, fail
 from app.hardware.types import HardwareSnapshot
-from app.model.reader import read_model
 from app.model.types import ModelInfo
 from app.planner.command_import import ImportedCommand, read_command
 from app.planner.pasted import Pasted, PasteError, read_pasted, split_program
@@ -21,6 +20,7 @@ from app.planner.plan import PlanInputs
 from app.planner.tensor_rules import usable_devices
 from app.planner.types import Device, DeviceKind, DeviceSet, Wishes
 from app.work.engines import EngineHandle, capabilities_of, engine_problems
+from app.work.models import open_model
 from app.work.planning import plan_inputs
 
 _CARD = re.compile(r"(?:CUDA|Vulkan|ROCm|HIP|SYCL|Metal|MUSA|CANN)\d*")
@@ -56,7 +56,7 @@ def command_case(options: Namespace, verb: str) -> CommandCase:
     """Read the command and everything around it. Raises ProblemError for bad input."""
     path = model_path(options, verb)
     pasted = _pasted(options)
-    model = read_model(os.path.abspath(path))  # what is printed is run from any folder
+    model = open_model(os.path.abspath(path))  # what is printed is run from any folder
     engine = chosen_engine(options)
     hardware = machine_for(options, engine)
     capabilities = capabilities_of(engine)

@@ -16,12 +16,13 @@ from app.engine.devices import check_rpc_servers, list_devices
 from app.hardware.devices import with_engine_devices
 from app.hardware.snapshot_file import load_snapshot
 from app.hardware.types import HardwareSnapshot
-from app.model.reader import read_model
 from app.model.types import ModelInfo
-from app.planner.devices import DeviceWishes
+from app.planner.devices import DeviceWishes, usable_devices
+from app.planner.placement import in_use
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, KvHome, Placement, Plan, Wishes
 from app.work.engines import EngineHandle, capabilities_of, engine_problems, open_engine
+from app.work.models import open_model
 from app.work.plan_file import SavedPlan, read_plan_file
 from app.work.plan_opening import open_plan
 from app.work.planning import DEFAULT_PORT, parse_place, plan_and_notes, plan_inputs
@@ -60,7 +61,7 @@ def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> Plan
     saved = read_plan_file(Path(options.plan)) if options.plan else None
     wishes = _wishes(options) if saved is None else _saved_wishes(options, saved)
     path = model_path(options, verb)
-    model = read_model(os.path.abspath(path) if verb in _RUN_ELSEWHERE else path)
+    model = open_model(os.path.abspath(path) if verb in _RUN_ELSEWHERE else path)
     engine = chosen_engine(options)
     hardware = machine_for(options, engine)
     device_wishes = device_wishes_of(options, hardware)
@@ -173,7 +174,12 @@ def device_wishes_of(options: Namespace, hardware: HardwareSnapshot) -> DeviceWi
     remote = [name for name, _ in options.device if name.upper().startswith("RPC")]
     if remote and not servers:
         raise fail("cli_rpc_missing", device=remote[0])
-    return DeviceWishes(free_mib=dict(options.device), ram_mib=options.ram_mib, rpc_servers=servers)
+    off = tuple(options.off)
+    names = {d.name: d for d in usable_devices(hardware, DeviceWishes(free_mib=dict(options.device)))}
+    unknown = next((name for name in off if name not in names), None)
+    if unknown is not None:
+        raise fail("cli_off_unknown", device=unknown, known=", ".join(names) or "—")
+    return DeviceWishes(free_mib=dict(options.device), ram_mib=options.ram_mib, rpc_servers=servers, off=off)
 
 
 def _servers_of(hardware: HardwareSnapshot) -> tuple[str, ...]:
@@ -198,11 +204,17 @@ def left_out(options: Namespace, hardware: HardwareSnapshot) -> tuple[Problem, .
 
 
 def _switched_off(plan: Plan) -> tuple[Problem, ...]:
-    """One GPU is used at a time; the others are told."""
-    if not plan.devices.off or not plan.devices.gpus:
-        return ()
-    names = ", ".join(device.name for device in plan.devices.off)
-    return (Problem("devices_off", Severity.INFO, {"devices": names, "device": plan.devices.gpus[0].name}),)
+    """Cards that are off, and those that are on while the plan is better without them."""
+    on = plan.devices.gpus
+    used = in_use(plan.devices, plan.placement).gpus
+    told = []
+    if plan.devices.off and on:
+        names = ", ".join(device.name for device in plan.devices.off)
+        told.append(Problem("devices_off", Severity.INFO, {"devices": names, "device": ", ".join(d.name for d in on)}))
+    if len(used) < len(on):
+        names = ", ".join(device.name for device in on if device not in used)
+        told.append(Problem("devices_unused", Severity.INFO, {"devices": names, "device": used[0].name}))
+    return tuple(told)
 
 
 def worst_first(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from app.cli.arguments import VerbParser, model_path
 from app.cli.console import print_json, print_text
-from app.model.reader import read_model
+from app.work.models import open_model
 
 
 def add_options(parser: VerbParser) -> None:
@@ -19,7 +19,7 @@ def run(options: Namespace) -> int:
     """Print the header's facts."""
     from app.cli.inspect_output import inspect_json, inspect_text
 
-    model = read_model(model_path(options, "inspect"))
+    model = open_model(model_path(options, "inspect"))
     if options.json:
         print_json(inspect_json(model, with_tensors=options.tensors))
     else:

