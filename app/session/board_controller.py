@@ -174,6 +174,10 @@ class BoardController(QObject):
         if usual is not None:
             self._push(board_state(told, placement, usual), text)
 
+    def inputs_for(self, wishes: Wishes) -> PlanInputs | None:
+        """What a plan with these wishes follows from, on a board that is otherwise untouched."""
+        return self._inputs(BoardState(wishes))
+
     def state_before(self) -> BoardState | None:
         """The board as it was before the last step; None when there is none."""
         step = self.undo_stack.command(self.undo_stack.index() - 1)

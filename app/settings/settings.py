@@ -13,6 +13,8 @@ VERSION = 1
 LANGUAGES = ("system", "en", "zh_CN")
 THEMES = ("system", "light", "dark")
 SHELLS = ("cmd", "powershell", "bash")
+CLOSINGS = ("ask", "stop")
+"""What closing the window does while a server runs."""
 
 
 def default_shell() -> str:
@@ -26,7 +28,7 @@ class Settings:
 
     ``engine_path``: a chosen llama-server (or a folder with one), None = look for it. ``reserve_mib``: MiB of VRAM that
     new plans leave free, None = the planner's default. ``window_geometry`` is Qt's saved geometry as base64 text.
-    ``rpc_servers``: HOST:PORT of machines that lend their memory.
+    ``rpc_servers``: HOST:PORT of machines that lend their memory. ``recent_plans``: plan files, the newest first.
     """
 
     version: int = VERSION
@@ -39,6 +41,8 @@ class Settings:
     reserve_mib: int | None = None
     rpc_servers: tuple[str, ...] = ()
     window_geometry: str | None = None
+    recent_plans: tuple[str, ...] = ()
+    close_with_server: str = "ask"
 
 
 def changed(settings: Settings, **changes: Any) -> Settings:
@@ -52,5 +56,5 @@ def changed(settings: Settings, **changes: Any) -> Settings:
     return result
 
 
-CHOICES = {"language": LANGUAGES, "theme": THEMES, "shell": SHELLS}
+CHOICES = {"language": LANGUAGES, "theme": THEMES, "shell": SHELLS, "close_with_server": CLOSINGS}
 """The fields that take one of a few values."""

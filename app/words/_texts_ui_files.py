@@ -63,7 +63,7 @@ ENTRIES: Entries = {
         "The command is on the board. Undo brings the plan before back.",
         "命令已载入布局。撤销即可恢复之前的方案。",
     ),
-    "paste.no_model": (
+    "problem.paste_no_model": (
         "Open a model first: a command is checked against its file.",
         "请先打开模型：命令要对照模型文件检查。",
     ),
@@ -89,8 +89,6 @@ ENTRIES: Entries = {
     "planfile.compare_before": ("Compare with the plan before", "与上一步的方案对比"),
     "planfile.compare_file": ("Compare with a saved plan…", "与已保存的方案对比…"),
     "planfile.kind": ("Lanewise plans", "Lanewise 方案"),
-    "planfile.saved": ("The plan is saved in {path}.", "方案已保存到 {path}。"),
-    "planfile.opened": ("The plan {name} is on the board.", "方案 {name} 已载入布局。"),
     "undo.open_plan": ("open the plan {name}", "打开方案 {name}"),
     "problem.plan_saved": ("The plan is saved in {path}.", "方案已保存到 {path}。"),
     "problem.plan_opened": (
@@ -108,6 +106,10 @@ ENTRIES: Entries = {
     "window.key.paste": ("Paste a command", "粘贴命令"),
     "window.key.compare": ("Compare with the plan before", "与上一步的方案对比"),
     # comparing
+    "problem.compare_no_plan": (
+        "There is no plan before this one: nothing has been changed yet.",
+        "还没有上一步的方案：尚未做过任何更改。",
+    ),
     "compare.title": ("Compare plans", "对比方案"),
     "compare.before": ("The plan before", "上一步的方案"),
     "compare.board": ("On the board", "当前布局"),
@@ -124,10 +126,6 @@ ENTRIES: Entries = {
     "compare.options": ("Options of the command", "命令选项"),
     "compare.same_options": ("The options are the same.", "选项相同。"),
     "compare.layers": ("layers {blocks}", "层 {blocks}"),
-    "compare.no_plan": (
-        "There is no plan before this one: nothing has been changed yet.",
-        "还没有上一步的方案：尚未做过任何更改。",
-    ),
     "compare.change": ("Change", "变化"),
     "compare.file": ("Saved plan…", "已保存的方案…"),
     # exports

@@ -9,15 +9,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from app.common.capabilities import Capabilities
-from app.common.problem import fail
+from app.common.problem import Problem, Severity, fail
 from app.model.types import ModelInfo
 from app.planner.argv import redact
-from app.planner.other_exports import SwapValueError, llama_swap_entry, transformers_script
+from app.planner.other_exports import SwapValueError, llama_swap_entry, moved_per_token_bytes, transformers_script
+from app.planner.plan import PlanInputs
 from app.planner.router_preset import PresetValueError, router_preset
 from app.planner.scripts import script
 from app.planner.shells import Shell, quote_command
 from app.planner.types import Plan
+from app.words import say, say_problem
 from app.work.plan_file import plan_text
+from app.work.planning import alias_of
 
 SERVER = "llama-server"
 """What is written where no engine is known yet: found on PATH by whoever runs the command."""
@@ -30,6 +33,27 @@ SCRIPT_SHELLS: Mapping[str, str] = {".bat": "cmd", ".ps1": "powershell", ".sh": 
 
 OTHER_KINDS: Mapping[str, str] = {".json": "plan", ".ini": "preset", ".yaml": "llama-swap", ".py": "transformers"}
 """File name ending -> what else can be written."""
+
+
+def export_any(path: Path, kind: str, program: str | None, plan: Plan, inputs: PlanInputs) -> tuple[Problem, ...]:
+    """Write the plan as a ``plan``, ``preset``, ``llama-swap`` or ``transformers`` file, or as a script for the shell
+    ``kind``. What there is to know about the file is the result. Raises ProblemError like the functions below."""
+    model, capabilities = inputs.model, inputs.capabilities
+    if kind == "plan":
+        export_plan(path, plan, model, capabilities)
+    elif kind == "preset":
+        export_preset(path, plan, alias_of(model), capabilities)
+    elif kind == "llama-swap":
+        export_llama_swap(path, program, plan.argv, alias_of(model))
+    elif kind == "transformers":
+        copies = Problem(
+            "transformers_copies", Severity.WARNING, {"n_bytes": moved_per_token_bytes(model, plan.placement)}
+        )
+        export_transformers(path, plan, model, [say_problem(copies), say("export.not_the_gguf")])
+        return (copies,)
+    else:
+        export_script(path, program, plan.argv, kind)
+    return ()
 
 
 def command_text(program: str | None, argv: Sequence[str], shell: str) -> str:
