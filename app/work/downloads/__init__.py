@@ -1,0 +1,1 @@
+"""Fetches files over HTTP: resumable, checked while written, cancelled at once. Knows nothing of what it fetches."""
