@@ -38,6 +38,7 @@ TOUR = ROOT / "tour"
 ENGINE_LIMIT_S = 45 * 60
 STAGE_LIMIT_S = 30 * 60
 TOUR_LIMIT_S = 10 * 60
+WINE_SKIPPED = 77
 
 # What PySide6's libraries ask for and its wheel does not carry (readelf -d, PySide6 6.11.3): library -> Debian package.
 QT_LIBRARIES = {
@@ -387,6 +388,29 @@ class Result:
         return sum(self.counts.get(word, 0) for word in ("failed", "error", "errors", "xpassed"))
 
 
+class WineInBackground:
+    """Installs Wine where that is allowed and runs the Windows tests in it, while the other stages run."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.result = Result("wine")
+        self._thread = threading.Thread(target=self._work, name="wine", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        nice = ["nice", "-n", "5"] if shutil.which("nice") else []
+        run_wine(self.result, (), self.said.append, nice)
+
+    def wait(self) -> Result:
+        """Wait for the end, then show all that was said."""
+        if self._thread.is_alive():
+            say("  waiting for the Windows tests under Wine")
+        self._thread.join()
+        say(f"\n--- wine (ran beside the others) {'-' * 40}")
+        say("\n".join(self.said))
+        return self.result
+
+
 LINT = {
     "ruff check": ["-m", "ruff", "check", "."],
     "ruff format": ["-m", "ruff", "format", "--check", "."],
@@ -445,10 +469,29 @@ def run_tour(result: Result, extra: Sequence[str]) -> None:
         result.ok, result.note = False, f"exit code {error.returncode}"
 
 
+def run_wine(
+    result: Result, extra: Sequence[str], hear: Callable[[str], None] = say, prefix: Sequence[str] = ()
+) -> None:
+    """The Windows side, with the Windows Python under Wine (tests/wine/run.py); exit code 77: not possible here."""
+    started = time.monotonic()
+    closing = last = ""
+    try:
+        for line in lines_of([*prefix, *with_python("-m", "tests.wine.run", *extra)], environment()):
+            hear(line)
+            match = CLOSING_LINE.match(line)
+            closing, last = match[1] if match else closing, line
+    except subprocess.CalledProcessError as error:
+        result.ok = error.returncode == WINE_SKIPPED
+        result.note = last if result.ok else f"exit code {error.returncode}"
+    result.counts = {word: int(n) for n, word in re.findall(r"(\d+) ([a-z]+)", closing)}
+    result.seconds = time.monotonic() - started
+
+
 def run_stage(name: str, extra: Sequence[str] = ()) -> Result:
     """Run one stage and take its time."""
     say(f"\n--- {name} " + "-" * (70 - len(name)))
-    runner: Callable[[Result, Sequence[str]], None] = {"lint": run_lint, "tour": run_tour}.get(name, run_pytest)
+    others: dict[str, Callable[[Result, Sequence[str]], None]] = {"lint": run_lint, "tour": run_tour, "wine": run_wine}
+    runner = others.get(name, run_pytest)
     result = Result(name)
     started = time.monotonic()
     runner(result, extra)
@@ -498,13 +541,13 @@ def verb_run(arguments: Sequence[str]) -> int:
 
 
 def verb_test(arguments: Sequence[str]) -> int:
-    """everything: lint, unit, qt, slow, engine, e2e, tour; goes on after a failure"""
+    """everything: lint, unit, qt, slow, engine, e2e, tour, wine beside them; goes on after a failure"""
     if arguments:
         raise stop("dev.py test takes no arguments; dev.py unit, qt, engine and e2e pass theirs on to pytest.")
     started = time.monotonic()
     install_system(missing_for_qt(pictures=True), "Qt without a display")
     ensure_venv(dev=True)
-    engine = EngineInBackground()
+    engine, wine = EngineInBackground(), WineInBackground()
     results = [run_stage(name) for name in ("lint", "unit", "qt", "slow")]
     say()
     has_engine = engine.wait()
@@ -512,6 +555,7 @@ def verb_test(arguments: Sequence[str]) -> int:
         run_stage(name) if has_engine else Result(name, ok=False, note="no engine")
         for name in ("engine", "e2e", "tour")
     ]
+    results.append(wine.wait())
     summary(results, time.monotonic() - started)
     return 0 if all(result.ok for result in results) else 1
 
@@ -554,7 +598,7 @@ def verb_clean(_arguments: Sequence[str]) -> int:
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": verb_run,
     "test": verb_test,
-    **{name: verb_stage(name) for name in ("lint", *PYTEST, "tour")},
+    **{name: verb_stage(name) for name in ("lint", *PYTEST, "tour", "wine")},
     "engine-build": verb_engine_build,
     "wheel": verb_wheel,
     "clean": verb_clean,
@@ -568,6 +612,7 @@ STAGE_HELP = {
     "e2e": "tests of the whole application with a real llama-server",
     "shots": "pictures of the pages, compared with the ones kept",
     "tour": "the tour without a display: pictures of each step in ./tour",
+    "wine": "the Windows side with the Windows Python under Wine, on Debian and Ubuntu as root",
 }
 
 

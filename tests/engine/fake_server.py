@@ -82,7 +82,9 @@ def main():
             sys.stdout.buffer.write(file.read())
             sys.stdout.buffer.flush()
     if args.show_environment:
-        print("CPUS", sorted(os.sched_getaffinity(0)), flush=True)
+        import psutil
+
+        print("CPUS", sorted(psutil.Process().cpu_affinity()), flush=True)
         print("ENV", json.dumps(dict(os.environ)), flush=True)
     if args.flood_mib:
         flood(args.flood_mib)
@@ -94,14 +96,13 @@ def main():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("loading", flush=True)
     if args.never_ready:
-        signal.pause()
+        threading.Event().wait()
     time.sleep(args.load_s)
     Handler.ready.set()
     if not args.silent:
         print("0.00.100.000 I srv  llama_server: model loaded", flush=True)
         print(f"0.00.100.001 I srv  llama_server: listening on http://{args.host}:{server.server_port}", flush=True)
-    while True:
-        signal.pause()
+    threading.Event().wait()
 
 
 main()

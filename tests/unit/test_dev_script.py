@@ -185,6 +185,19 @@ def test_that_the_closing_line_of_pytest_is_counted(dev, commands, line, counts)
     assert result.counts == counts
 
 
+def test_that_wine_that_cannot_be_had_is_a_skip_with_its_reason_and_a_failure_is_one(dev, commands, capsys):
+    commands.answers["tests.wine.run"] = (77, "skipped: needs wine (as root: apt-get install -y wine)")
+    skipped = dev.run_stage("wine")
+    assert skipped.ok
+    assert skipped.note == "skipped: needs wine (as root: apt-get install -y wine)"
+    commands.answers["tests.wine.run"] = (1, "=== 1 failed, 30 passed, 2 skipped in 9.1s ===")
+    wine = dev.WineInBackground()
+    failed = wine.wait()
+    assert not failed.ok
+    assert failed.counts == {"failed": 1, "passed": 30, "skipped": 2}
+    assert "1 failed, 30 passed" in capsys.readouterr().out
+
+
 def test_that_a_stage_without_tests_fails_and_says_so(dev, commands):
     commands.answers["pytest"] = (5, "no tests ran in 0.01s")
     result = dev.run_stage("qt")
@@ -222,6 +235,10 @@ def test_that_testing_goes_on_after_a_failure_and_then_says_no(dev, monkeypatch,
         def wait(self):
             return False
 
+    class Wine:
+        def wait(self):
+            return dev.Result("wine", note="skipped: no apt here")
+
     def run_stage(name, extra=()):
         ran.append(name)
         return dev.Result(name, ok=name != "lint", counts={} if name == "lint" else {"passed": 3})
@@ -229,6 +246,7 @@ def test_that_testing_goes_on_after_a_failure_and_then_says_no(dev, monkeypatch,
     monkeypatch.setattr(dev, "missing_for_qt", lambda pictures: [])
     monkeypatch.setattr(dev, "ensure_venv", lambda dev: None)
     monkeypatch.setattr(dev, "EngineInBackground", Engine)
+    monkeypatch.setattr(dev, "WineInBackground", Wine)
     monkeypatch.setattr(dev, "run_stage", run_stage)
     assert dev.verb_test([]) == 1
     assert ran == ["lint", "unit", "qt", "slow"]

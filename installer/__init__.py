@@ -1,0 +1,1 @@
+"""What turns Lanewise into something that is installed."""
