@@ -1,112 +1,48 @@
-"""Why a server ended: its exit code and its log -> one Problem.
+"""Why a server ended: its exit code and its log -> one Problem, the root and not what followed from it.
 
-The patterns are llama-server's own messages (b11434); the codes are the ones that ``doctor`` shows. The first rule
-that matches any line wins, so the cause stands before its consequences ("exiting due to model loading error").
+The table is in ``failure_rules``; the codes are the ones that ``doctor`` shows. Three things decide:
+
+* **runs**: a log may hold several starts; the last one counts, per router port.
+* **readiness**: what was printed before a server became ready did not stop it (a trial pass of ``-fit`` prints real
+  errors); only what can end a running server counts after that.
+* **cascades**: one failure prints several lines. The first message opens a cascade; within it the most telling rule
+  wins, so that "failed to allocate buffer for kv cache" names the failure and not the malloc before it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from app.common.problem import ParamValue, Problem, Severity
-from app.common.units import MIB
-from app.engine.logparse import device_of_buffer, split_level
+from app.engine.failure_rules import GENERIC, RULES, Cascade, Rule
+from app.engine.failure_warnings import WARNINGS
+from app.engine.loglines import CleanLine, clean_line, split_level
 
 _MOST_EVIDENCE = 8
 _LONGEST_EVIDENCE = 400
+_CASCADE_LINES = 60
+_LEADING_LINES = 12
+"""How far before the first telling message its own details may stand (the size that could not be allocated)."""
+_BEFORE_LINES = 200
 
-Params = Mapping[str, ParamValue]
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """``build`` makes the problem's parameters from the match and all lines (without their prefixes)."""
-
-    code: str
-    pattern: re.Pattern[str]
-    build: Callable[[re.Match[str], Sequence[str]], Params]
-
-
-def _rule(code: str, pattern: str, build: Callable[[re.Match[str], Sequence[str]], Params] | None = None) -> _Rule:
-    return _Rule(code, re.compile(pattern), build or (lambda match, lines: match.groupdict()))
-
-
-_ALLOC = re.compile(r"failed to allocate (?P<buffer>\S+) buffer of size (?P<size>\d{1,18})")
-_HOST_ALLOC = re.compile(r"attempted to allocate\s*(?P<mb>\d{1,12}(?:\.\d+)?) MB")
-
-
-def _allocation(match: re.Match[str], lines: Sequence[str]) -> Params:
-    """Device and size of the allocation that failed (ggml-backend.cpp, ggml-alloc.c)."""
-    for line in lines:
-        if (found := _ALLOC.search(line)) is not None:
-            return {"device": device_of_buffer(found["buffer"]), "n_bytes": int(found["size"])}
-    for line in lines:
-        if (found := _HOST_ALLOC.search(line)) is not None:
-            return {"device": "RAM", "n_bytes": round(float(found["mb"]) * MIB)}
-    buffer = match.groupdict().get("buffer")
-    return {"device": device_of_buffer(buffer) if buffer else None, "n_bytes": None}
-
-
-def _cuda(match: re.Match[str], lines: Sequence[str]) -> Params:
-    return {"device": f"CUDA{match['device']}", "n_bytes": round(float(match["mib"]) * MIB)}
-
-
-def _buffer_types(match: re.Match[str], lines: Sequence[str]) -> Params:
-    start = next((i for i, line in enumerate(lines) if line.startswith("Available buffer types")), len(lines))
-    names = []
-    for line in lines[start + 1 :]:
-        if not line.startswith("  "):
-            break
-        names.append(line.strip())
-    return {"available": ", ".join(names) or None}
-
-
-_MODEL = "error loading model: "
-_RULES: tuple[_Rule, ...] = (
-    _rule("unknown_buffer_type", r'error while handling argument "[^"]+": unknown buffer type', _buffer_types),
-    _rule("bad_argument_value", r'error while handling argument "(?P<argument>[^"]+)": (?P<why>.*)'),
-    _rule("unknown_argument", r"error: invalid argument: (?P<argument>\S+)"),
-    _rule("port_in_use", r"couldn't bind HTTP server socket, hostname: (?P<host>\S+), port: (?P<port>\d{1,5})"),
-    _rule("rpc_unreachable", r"Failed to connect to (?P<endpoint>\S+)"),
-    _rule("unknown_arch", _MODEL + r"unknown model architecture: '(?P<architecture>[^']+)'"),
-    _rule("split_part_missing", _MODEL + r".*failed to load GGUF split from (?P<path>.+)"),
-    _rule("file_missing", r"failed to open GGUF file '(?P<path>.+)' \((?P<why>[^)]*)\)"),
-    _rule("bad_magic", r"invalid magic characters: '(?P<found>[^']*)', expected 'GGUF'"),
-    _rule("file_truncated", r"tensor '(?P<tensor>[^']+)' data is not within the file bounds"),
-    _rule("missing_tensor", _MODEL + r".*(?:tensor '(?P<tensor>[^']+)' not found|missing tensor '(?P<other>[^']+)')"),
-    _rule(
-        "bad_regex",
-        _MODEL + r"(?P<why>.*(?:regular expression|regex|Mismatched|The expression contained"
-        r"|Unexpected (?:character|end|null|escape)|Invalid (?:escape|range|back|character class)).*)",
-    ),
-    _rule(
-        "vram_oom_cuda", r"allocating (?P<mib>\d{1,12}(?:\.\d+)?) MiB on device (?P<device>\d{1,3}): cudaMalloc", _cuda
-    ),
-    _rule("vram_oom_cuda", r"(?:CUDA|ROCm|MUSA) error: out of memory", _allocation),
-    _rule("vram_oom_vulkan", r"ggml_vulkan: Device memory allocation of size \d+ failed", _allocation),
-    _rule("weights_oom", _MODEL + r"unable to allocate (?P<buffer>.+) buffer", _allocation),
-    _rule("kv_oom", r"failed to allocate buffer for (?:kv|rs) cache", _allocation),
-    _rule("compute_oom", r"failed to allocate compute (?:pp|tg)? ?buffers", _allocation),
-    _rule("host_oom", r"ggml_aligned_malloc: insufficient memory", _allocation),
-    _rule("host_oom", r"std::bad_alloc", _allocation),
-    _rule("rpc_lost", r"Remote RPC server crashed or returned malformed response"),
-    _rule("v_cache_needs_fa", r"quantized V cache (?:requires flash_attn|was requested, but this requires Flash)"),
-    _rule("moe_cache_too_small", r"MoE cache is too small to hold the experts of one token"),
-    _rule("engine_dll_missing", r"error while loading shared libraries: (?P<library>[^:\s]+): cannot open"),
-    _rule("gpu_error", r"(?P<why>(?:CUDA|ROCm|MUSA|SYCL) error: .*|vk::\w*Error.*|.*ErrorDeviceLost.*)"),
-    _rule("engine_broken", r"lanewise: cannot start (?P<path>.+): (?P<why>[^:]*)$"),
-    _rule("model_load_failed", _MODEL + r"(?P<why>.+)"),
-    _rule("context_failed", r"failed to initialize the context: (?P<why>.+)"),
-    _rule("engine_aborted", r"(?P<why>GGML_ASSERT\(.*\) failed|GGML_ABORT.*)"),
-    _rule("model_load_failed", r"(?P<why>exiting due to model loading error)"),
+_READY = re.compile(
+    r"(?:llama_server|main): (?:model loaded|(?:server is )?listening on http)|^server is listening on http"
+    r"|llama runner started in|Starting Kobold API"
 )
-
-_WARNINGS: tuple[_Rule, ...] = (
-    _rule("mlock_failed", r"failed to mlock (?P<n_bytes>\d{1,18})-byte buffer", lambda m, _: {"n_bytes": int(m[1])}),
-    _rule("fit_gave_up_context_reduced", r"failed to fit params to free device memory: (?P<why>.*)"),
+_START = re.compile(
+    r"llama_server: initializing|^(?:main: )?build(?: =|:) \d+ \(|starting (?:llama server|runner)"
+    r"|^Welcome to KoboldCpp"
 )
+_MARKS = ("loaded", "listening", "initializing", "build", "start", "Start", "Welcome")
+_WORDS = re.compile(
+    r"error|fail|alloc|memory|invalid|unknown|unable|cannot|could|can't|not |missing|corrupt|bounds|in use|denied"
+    r"|killed|fault|illegal|assert|abort|crash|terminate|lost|exceed|too |forbidden|exit|lock|warn|truncated|only one"
+    r"|unexpectedly|requires|insufficient|找不到|缺失|太小|wrong|unrecognized|compiled|context shift|cumem|undefined"
+    r"|refused|virus|no such"
+)
+"""Most lines of a log are tables of metadata; one look, in small letters, spares them the whole table of rules."""
 
 _WINDOWS_CODES = {
     0xC0000135: "engine_dll_missing",  # STATUS_DLL_NOT_FOUND
@@ -115,8 +51,10 @@ _WINDOWS_CODES = {
     0xC0000142: "engine_dll_wrong",  # STATUS_DLL_INIT_FAILED
     0xC000001D: "engine_cpu_unsupported",  # STATUS_ILLEGAL_INSTRUCTION
     0xC0000017: "host_oom",  # STATUS_NO_MEMORY
-    0xC000012D: "host_oom",  # STATUS_COMMITMENT_LIMIT
+    0xC000009A: "host_oom",  # STATUS_INSUFFICIENT_RESOURCES
+    0xC000012D: "commit_limit",  # STATUS_COMMITMENT_LIMIT
     0xC0000005: "engine_crashed",  # STATUS_ACCESS_VIOLATION
+    0xC0000006: "engine_crashed",  # STATUS_IN_PAGE_ERROR
     0xC00000FD: "engine_crashed",  # STATUS_STACK_OVERFLOW
     0xC0000374: "engine_crashed",  # STATUS_HEAP_CORRUPTION
     0xC0000409: "engine_aborted",  # STATUS_STACK_BUFFER_OVERRUN, what abort() gives
@@ -129,16 +67,87 @@ _SIGNALS = {
     9: "engine_killed",  # SIGKILL; unasked it is nearly always the system's out-of-memory killer
     11: "engine_crashed",  # SIGSEGV
 }
+_DLL_NOT_FOUND_CUT = 53
+"""0xC0000135 cut to eight bits (0x35), as shells between Windows and a POSIX layer give it (ollama#6804)."""
+
+_TOLD_EXIT = re.compile(
+    r"(?:[Ee]xit(?:ed)?(?: with)?(?:,? (?:code|status)){1,2}|\brc)\s*[:=]?\s*(?P<code>0x[0-9a-fA-F]{8,16}|-?\d{1,20})\b"
+)
+
+
+@dataclass(slots=True)
+class _Hit:
+    rank: int
+    rule: Rule
+    index: int
+    match: re.Match[str]
+
+
+@dataclass(slots=True)
+class _Run:
+    """One start of one server: where its lines are, what was found in them."""
+
+    first: int
+    is_ready: bool = False
+    hits: list[_Hit] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the words of a log come to. ``exit_code``: as a wrapper or a script wrote it into the log."""
+
+    failure: Problem | None
+    warnings: tuple[Problem, ...]
+    was_ready: bool
+    exit_code: int | None
+
+
+def judge(clean: Sequence[CleanLine]) -> Judgement:
+    """Failure, warnings and readiness of the last run in a log; of several router ports, the one that failed."""
+    failure: Problem | None = None
+    is_ready = False
+    for stream in dict.fromkeys(line.stream for line in clean):
+        mine = [line for line in clean if line.stream == stream]
+        run = _last_run(mine)
+        if run is None:
+            continue
+        is_ready = is_ready or run.is_ready
+        failure = failure or _failure_of(run, mine)
+    return Judgement(failure, _warnings_of(clean), is_ready, _told_exit(clean))
 
 
 def find_failure(lines: Iterable[str]) -> Problem | None:
     """The cause of a failure as far as the log alone tells it; None for the log of a good run."""
-    return next(iter(_matches(_RULES, lines, Severity.ERROR, only_first=True)), None)
+    return judge([clean_line(line) for line in lines]).failure
 
 
 def find_warnings(lines: Iterable[str]) -> tuple[Problem, ...]:
-    """Trouble that the engine lived with: memory that could not be locked, a context that fit made shorter."""
-    return tuple(_matches(_WARNINGS, lines, Severity.WARNING, only_first=False))
+    """Trouble that the engine lived with, each kind once, in the order of the table."""
+    return _warnings_of([clean_line(line) for line in lines])
+
+
+def _warnings_of(clean: Iterable[CleanLine]) -> tuple[Problem, ...]:
+    found: dict[str, Problem] = {}
+    for line in clean:
+        if not _is_worth_a_look(line.text):
+            continue
+        for rule in WARNINGS:
+            if rule.code not in found and (match := rule.pattern.search(line.text)) is not None:
+                params = dict(rule.build(match, Cascade((line,))))
+                found[rule.code] = Problem(rule.code, Severity.WARNING, params, (_readable(line.raw),))
+                break
+    order = [rule.code for rule in WARNINGS]
+    return tuple(sorted(found.values(), key=lambda problem: order.index(problem.code)))
+
+
+def _told_exit(clean: Iterable[CleanLine]) -> int | None:
+    """The last one counts; 64-bit forms of NTSTATUS (as LM Studio prints them) are cut to their 32 bits."""
+    code = None
+    for line in clean:
+        if "xit" in line.text or "rc" in line.text:
+            for found in _TOLD_EXIT.finditer(line.text):
+                code = int(found["code"], 0)
+    return None if code is None else code & 0xFFFFFFFF if abs(code) > 0x7FFFFFFF else code
 
 
 def explain_exit(code: int | None, lines: Iterable[str]) -> Problem | None:
@@ -153,14 +162,14 @@ def explain_exit(code: int | None, lines: Iterable[str]) -> Problem | None:
     found = find_failure(kept)
     if found is not None and found.code != "engine_aborted":
         return found
-    by_code = _code_of_exit(code)
+    by_code = _code_of_exit(code, is_silent=not any(line.strip() for line in kept))
     if found is not None and by_code in (None, "engine_aborted"):
         return found
     params: dict[str, ParamValue] = {"code": None if code is None else exit_code_text(code)}
     if by_code == "engine_dll_missing":
         params["library"] = None
-    elif by_code == "host_oom":
-        params |= {"device": "RAM", "n_bytes": None}
+    elif by_code in ("host_oom", "commit_limit"):
+        params |= {"device": "RAM", "n_bytes": None, "stage": None}
     elif by_code == "engine_aborted":
         params["why"] = None
     return Problem(by_code or "engine_exited", Severity.ERROR, params, _last_lines(kept))
@@ -174,11 +183,13 @@ def exit_code_text(code: int) -> str:
     return str(code) if signal_number is None else f"signal {signal_number}"
 
 
-def _code_of_exit(code: int | None) -> str | None:
+def _code_of_exit(code: int | None, is_silent: bool) -> str | None:
     if code is None:
         return None
     if (known := _WINDOWS_CODES.get(code & 0xFFFFFFFF)) is not None:
         return known
+    if code == _DLL_NOT_FOUND_CUT and is_silent:
+        return "engine_dll_missing"
     signal_number = _signal_of(code)
     return None if signal_number is None else _SIGNALS.get(signal_number)
 
@@ -189,29 +200,69 @@ def _signal_of(code: int) -> int | None:
     return code - 128 if 128 < code <= 128 + 64 else None
 
 
-def _matches(rules: Sequence[_Rule], lines: Iterable[str], severity: Severity, only_first: bool) -> list[Problem]:
-    raw = list(lines)
-    plain = [split_level(line[: 10 * _LONGEST_EVIDENCE])[1] for line in raw]
-    problems = []
-    for rule in rules:
-        for i, text in enumerate(plain):
-            match = rule.pattern.search(text)
-            if match is None:
+def _failure_of(run: _Run, lines: Sequence[CleanLine]) -> Problem | None:
+    if not run.hits:
+        return None
+    first = run.hits[0].index
+    cascade = [hit for hit in run.hits if hit.index <= first + _CASCADE_LINES]
+    if all(hit.rule.code in GENERIC for hit in cascade):
+        cascade = run.hits
+    best = min(cascade, key=lambda hit: (hit.rank, hit.index))
+    return _problem(best, lines, first, run)
+
+
+def _last_run(lines: Sequence[CleanLine]) -> _Run | None:
+    """Walk through the log once; what a server that became ready had said before is forgotten."""
+    run: _Run | None = None
+    for i, line in enumerate(lines):
+        text = line.text
+        if run is None:
+            run = _Run(i)
+        if any(mark in text for mark in _MARKS):
+            if (run.is_ready or run.hits) and _START.search(text) is not None:
+                run = _Run(i)
+            if not run.is_ready and _READY.search(text) is not None:
+                run.is_ready = True
+                run.hits.clear()
                 continue
-            params = dict(rule.build(match, plain))
-            if rule.code == "missing_tensor":
-                params = {"tensor": params["tensor"] or params["other"]}
-            problems.append(Problem(rule.code, severity, params, _evidence(raw, i)))
-            if only_first:
-                return problems
-            break
-    return problems
+        if _is_worth_a_look(text):
+            hit = _hit(text, i, run.is_ready)
+            if hit is not None:
+                run.hits.append(hit)
+    return run
 
 
-def _evidence(raw: Sequence[str], index: int) -> tuple[str, ...]:
-    """The decisive line, then the error lines around it."""
-    errors = [line for line in raw if line != raw[index] and split_level(line[:_LONGEST_EVIDENCE])[0] == "E"]
-    return tuple(_readable(line) for line in [raw[index], *errors][:_MOST_EVIDENCE])
+def _hit(text: str, index: int, is_ready: bool) -> _Hit | None:
+    for rank, rule in enumerate(RULES):
+        if (rule.while_running or not is_ready) and (match := rule.pattern.search(text)) is not None:
+            if _is_only_a_warning(text):
+                return None
+            return _Hit(rank, rule, index, match)
+    return None
+
+
+def _is_worth_a_look(text: str) -> bool:
+    return _WORDS.search(text.lower()) is not None
+
+
+def _is_only_a_warning(text: str) -> bool:
+    return any(rule.pattern.search(text) is not None for rule in WARNINGS)
+
+
+def _problem(hit: _Hit, lines: Sequence[CleanLine], first: int, run: _Run) -> Problem:
+    start = max(run.first, min(first, hit.index) - _LEADING_LINES)
+    around = Cascade(
+        lines[start : hit.index + _CASCADE_LINES], lines[max(run.first, start - _BEFORE_LINES) : start], run.is_ready
+    )
+    params = dict(hit.rule.build(hit.match, around))
+    return Problem(hit.rule.code, Severity.ERROR, params, _evidence(lines, hit.index, start))
+
+
+def _evidence(lines: Sequence[CleanLine], index: int, start: int) -> tuple[str, ...]:
+    """The decisive line, then the error lines around it, each once."""
+    errors = [line.raw for line in lines[start : index + _CASCADE_LINES] if line.level == "E"]
+    readable = [_readable(raw) for raw in (lines[index].raw, *errors)]
+    return tuple(dict.fromkeys(readable))[:_MOST_EVIDENCE]
 
 
 def _last_lines(raw: Sequence[str]) -> tuple[str, ...]:

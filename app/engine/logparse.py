@@ -6,13 +6,13 @@ and layer homes need ``-lv 5``. The log has MiB with two decimals, so bytes made
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from app.common.units import MIB
+from app.engine.loglines import LONGEST_LINE, split_level
 
 RAM = "RAM"
 """Our name for host memory; the same word as the planner's."""
@@ -150,35 +150,9 @@ LogFact = (
     | ErrorLine
 )
 
-_PREFIX = re.compile(r"^(?:\[\d+\] )?(?:\d+\.\d\d\.\d{3}\.\d{3} )?(?:(?P<level>[DIWE]) )?")
-_COLOR = re.compile(r"\x1b\[[0-9;]*m")
-_LEVEL_OF_JSON = {"debug": "D", "info": "I", "warn": "W", "warning": "W", "error": "E"}
 _RPC_BUFFER = re.compile(r"^RPC(?P<index>\d+)\[(?P<endpoint>.+)\]$")
 _RAM_BUFFERS = ("CPU", "AMX", "BLAS")
-_LONGEST_LINE = 4096
 _MOST_ERRORS = 200
-
-
-def split_level(line: str) -> tuple[str | None, str]:
-    """A line without colours and prefix, and its level letter (D, I, W, E); also reads ``--log-jsonl`` lines."""
-    if line.startswith('{"type"'):
-        return _split_json(line)
-    line = _COLOR.sub("", line)
-    match = _PREFIX.match(line)
-    if match is None:
-        return None, line
-    return match["level"], line[match.end() :]
-
-
-def _split_json(line: str) -> tuple[str | None, str]:
-    try:
-        data = json.loads(line)
-    except ValueError:
-        return None, line
-    message = data.get("msg") if isinstance(data, dict) else None
-    if not isinstance(message, str):
-        return None, ""
-    return _LEVEL_OF_JSON.get(str(data.get("level"))), message.rstrip("\n")
 
 
 def device_of_buffer(buffer_name: str) -> str:
@@ -194,7 +168,7 @@ def device_of_buffer(buffer_name: str) -> str:
 
 def parse_log_line(line: str) -> LogFact | None:
     """The fact that a line states, or None. Never raises, whatever the line holds."""
-    level, text = split_level(line[:_LONGEST_LINE])
+    level, text = split_level(line[:LONGEST_LINE])
     for needle, pattern, build in _FACTS:
         if needle in text and (match := pattern.search(text)) is not None:
             return build(match)
@@ -217,10 +191,13 @@ def _splits(match: re.Match[str]) -> GraphSplits:
 
 
 _SIZE = r"size =\s*(?P<mib>\d{1,12}(?:\.\d+)?) MiB"
+_CONTEXT = r"(?:llama_context|llama_new_context_with_model|llama_init_from_model)"
+"""Who speaks of the context: today, in builds of 2024, in ik_llama.cpp."""
+
 _FACTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], LogFact]], ...] = (
     (
-        " buffer type overridden to ",
-        re.compile(r"tensor (?P<tensor>\S+) \(\d+ MiB \S+\) buffer type overridden to (?P<name>.+)$"),
+        " buffer type overrid",  # ik_llama.cpp and older builds: "Tensor X buffer type overriden to CPU"
+        re.compile(r"[Tt]ensor (?P<tensor>\S+)(?: \(\d+ MiB \S+\))? buffer type overridd?en to (?P<name>.+)$"),
         lambda m: OverrideConfirmed(m["tensor"], m["name"]),
     ),
     (
@@ -229,8 +206,8 @@ _FACTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], LogFact]], .
         lambda m: LayerHome(int(m["il"]), m["device"], m["swa"] == "1"),
     ),
     (
-        " model buffer size",
-        re.compile(rf"load_tensors:\s*(?P<name>\S.*?) model buffer {_SIZE}"),  # llama-model.cpp:1932
+        " buffer size",  # without "model" in builds before 2025 and in ik_llama.cpp
+        re.compile(rf"load_tensors:\s*(?P<name>\S.*?)(?: model)? buffer {_SIZE}"),  # llama-model.cpp:1932
         _buffer(BufferKind.WEIGHTS),
     ),
     (
@@ -245,12 +222,14 @@ _FACTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], LogFact]], .
     ),
     (
         " output buffer size",
-        re.compile(rf"(?<!~)llama_context:\s*(?P<name>\S.*?)\s+output buffer {_SIZE}"),  # llama-context.cpp:383
+        re.compile(rf"(?<!~){_CONTEXT}:\s*(?P<name>\S.*?)\s+output buffer {_SIZE}"),  # llama-context.cpp:383
         _buffer(BufferKind.OUTPUT),
     ),
     (
         " compute buffer size",
-        re.compile(rf"sched_reserve:\s*(?P<name>\S.*?) compute buffer {_SIZE}"),  # llama-context.cpp:742
+        re.compile(
+            rf"(?:sched_reserve|(?<!~){_CONTEXT}):\s*(?P<name>\S.*?) compute buffer {_SIZE}"
+        ),  # llama-context.cpp:742
         _buffer(BufferKind.COMPUTE),
     ),
     (
@@ -260,7 +239,7 @@ _FACTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], LogFact]], .
     ),
     (
         "load_tensors: loading model tensors",
-        re.compile(r"load_tensors: loading model tensors, .*\(load_mode = (?P<mode>[^)]+)\)"),
+        re.compile(r"load_tensors: loading model tensors, .*\((?:load_mode|mmap) = (?P<mode>[^)]+)\)"),
         lambda m: NewPass(m["mode"]),
     ),
     (
@@ -270,7 +249,7 @@ _FACTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], LogFact]], .
     ),
     (
         ": using device ",
-        re.compile(r"using device (?P<name>\S+) \((?P<about>.*)\) \([^()]*\) - (?P<free>\d{1,12}) MiB free"),
+        re.compile(r"using device (?P<name>\S+) \((?P<about>.*?)\)(?: \([^()]*\))? - (?P<free>\d{1,12}) MiB free"),
         lambda m: DeviceUsed(m["name"], m["about"], int(m["free"]) * MIB),
     ),
     (
@@ -282,8 +261,8 @@ _FACTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], LogFact]], .
         lambda m: TensorsMoved(m["tensor"], int(m["n"]), m["want"], m["got"]),
     ),
     (
-        "llama_context: n_ctx ",
-        re.compile(r"llama_context: n_ctx\s+= (?P<n>\d{1,12})"),
+        ": n_ctx ",
+        re.compile(rf"{_CONTEXT}: n_ctx\s+= (?P<n>\d{{1,12}})"),
         lambda m: ContextLength(int(m["n"])),
     ),
     (
@@ -291,10 +270,10 @@ _FACTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], LogFact]], .
         re.compile(r"Flash Attention (?P<state>enabled|not supported)"),
         lambda m: FlashAttention(m["state"] == "enabled"),
     ),
-    ("llama_server: model loaded", re.compile(r"llama_server: model loaded"), lambda m: ModelLoaded()),
+    (": model loaded", re.compile(r"(?:llama_server|main): model loaded"), lambda m: ModelLoaded()),
     (
-        "llama_server: listening on",
-        re.compile(r"llama_server: listening on (?P<url>\S+)"),
+        " listening on http",
+        re.compile(r"(?:llama_server:|server is) listening on (?P<url>http\S+)"),
         lambda m: Listening(m["url"]),
     ),
 )

@@ -11,6 +11,8 @@ from app.engine import failure
 from app.engine.apikey import new_api_key
 from app.engine.build import BuildStep
 from app.engine.events import ServerState
+from app.engine.failure_rules import RULES
+from app.engine.failure_warnings import WARNINGS
 from app.engine.probe import dry_run_argv, parse_breakdown
 from app.words import ENTRIES
 from tests.tools.engine_data import HTTP
@@ -57,7 +59,7 @@ def test_that_a_dry_run_keeps_the_plan_and_replaces_what_would_disturb_it():
 def test_that_every_problem_of_the_engine_has_its_words():
     sources = "\n".join(path.read_text() for path in Path(failure.__file__).parent.glob("*.py"))
     raised = set(re.findall(r'\bfail\(\s*"([a-z_0-9]+)"', sources))
-    explained = {rule.code for rule in (*failure._RULES, *failure._WARNINGS)}
+    explained = {rule.code for rule in (*RULES, *WARNINGS)}
     by_code = {*failure._WINDOWS_CODES.values(), *failure._SIGNALS.values()}
     assert len(raised) > 15
     for code in raised | explained | by_code:
