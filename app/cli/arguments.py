@@ -174,6 +174,7 @@ def add_devices(parser: VerbParser) -> None:
     """What to plan with instead of what was detected."""
     devices = parser.group("devices")
     devices.option("--device", "NAME=MIB", device, repeatable=True)
+    devices.option("--off", "NAME", repeatable=True)
     devices.option("--ram-mib", "N", whole("--ram-mib", 0, LARGEST_MIB))
     devices.option("--reserve-mib", "N", whole("--reserve-mib", 0, LARGEST_MIB))
     devices.option("--rpc", "HOST:PORT", endpoint, repeatable=True)

@@ -16,7 +16,7 @@ _INTERRUPTED = 130
 
 _ANSWER_IS_NO = frozenset(
     {
-        "move_embeddings", "move_output_tied", "move_not_loaded", "move_other", "move_one_gpu",
+        "move_embeddings", "move_output_tied", "move_not_loaded", "move_other",
         "export_failed", "preset_cannot_carry", "swap_cannot_carry", "engine_probe_timeout", "engine_probe_unsupported",
     }
 )  # fmt: skip

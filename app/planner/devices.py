@@ -1,6 +1,7 @@
 """The board's columns from a hardware snapshot: which devices, how much is free, what is kept back.
 
-One GPU is active; the others are switched off (``-dev``) until several can be planned together.
+All cards and RPC servers are planned together unless somebody switches one off; graphics inside the processor, which
+have no memory of their own, join only when they are asked for or are all there is.
 """
 
 from __future__ import annotations
@@ -31,12 +32,13 @@ class DeviceWishes:
     """Corrections to what was detected.
 
     ``free_mib``: device name -> MiB to plan with, replacing what was detected (``--device``); ``ram_mib`` likewise.
-    ``gpu``: the one GPU to use; ``""`` = none; None = the roomiest.
+    ``gpus``: names of the GPUs to use, () = none; None = the usual ones, without those of ``off``.
     """
 
     free_mib: Mapping[str, int] = field(default_factory=dict)
     ram_mib: int | None = None
-    gpu: str | None = None
+    gpus: tuple[str, ...] | None = None
+    off: tuple[str, ...] = ()
     reserve_mib: int | None = None
     rpc_servers: tuple[str, ...] = ()
 
@@ -131,7 +133,7 @@ def ram_device(snapshot: HardwareSnapshot, ram_mib: int | None = None) -> Device
     )
 
 
-def _usable(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> list[Device]:
+def usable_devices(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> list[Device]:
     """Devices the engine can use, in its own order; every ``--device`` replaces or adds one.
 
     With ``--device`` only the named ones count: they replace what was detected.
@@ -144,24 +146,31 @@ def _usable(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> list[Device]:
     return [known.get(name) or _named_only(name, free, wishes) for name, free in wishes.free_mib.items()]
 
 
-def _rank(device: Device) -> tuple[int, int]:
-    """Cards of its own before graphics inside the processor (which has no memory of its own), then the roomiest."""
-    return (0 if device.kind is DeviceKind.IGPU else 1, device.free_bytes or 0)
+def _usual(usable: list[Device], snapshot: HardwareSnapshot, wishes: DeviceWishes) -> list[Device]:
+    """The devices that are on unless somebody says otherwise.
+
+    A card that two backends list counts once. A processor that plays a graphics card (llvmpipe) computes in RAM,
+    slower than the CPU path: never by default.
+    """
+    pretenders = {g.engine_name for g in snapshot.gpus if g.is_software} - set(wishes.free_mib)
+    real = [d for d in usable if d.name not in pretenders and d.name not in wishes.off]
+    cards = [d for d in real if d.kind is not DeviceKind.IGPU or d.name in wishes.free_mib]
+    if not cards:
+        return sorted(real, key=lambda d: -(d.free_bytes or 0))[:1]
+    backends = {d.description: d.name.rstrip("0123456789") for d in reversed(cards)}
+    return [d for d in cards if d.kind is DeviceKind.RPC or backends[d.description] == d.name.rstrip("0123456789")]
 
 
 def device_set(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> DeviceSet:
-    """The columns for this machine: the chosen (or roomiest) GPU on, all others off, RAM always."""
-    usable = _usable(snapshot, wishes)
-    active: Device | None = None
-    if wishes.gpu is None:
-        # A processor that plays a graphics card (llvmpipe) computes in RAM, slower than the CPU path: never by default.
-        pretenders = {g.engine_name for g in snapshot.gpus if g.is_software} - set(wishes.free_mib)
-        active = max((d for d in usable if d.name not in pretenders), key=_rank, default=None)
-    elif wishes.gpu:
-        active = next((d for d in usable if d.name == wishes.gpu), None)
+    """The columns for this machine in the engine's order: the GPUs that are on, those that are off, RAM always."""
+    usable = usable_devices(snapshot, wishes)
+    if wishes.gpus is None:
+        active = _usual(usable, snapshot, wishes)
+    else:
+        active = [d for d in usable if d.name in wishes.gpus and d.name not in wishes.off]
     return DeviceSet(
-        gpus=(active,) if active else (),
+        gpus=tuple(active),
         ram=ram_device(snapshot, wishes.ram_mib),
-        off=tuple(d for d in usable if d is not active),
+        off=tuple(d for d in usable if d not in active),
         rpc_servers=wishes.rpc_servers,
     )

@@ -1,9 +1,9 @@
 """Moves on the board: a wish ("these cards to that device") -> the nearest placement the engine can express.
 
 Experts, dense FFN, shared experts, routers, the output head and single tensors move as overrides. Attention and
-recurrent cards carry KV, and KV follows the block's home, so they move by changing homes: a suffix of the units is on
-the GPU (llama-model.cpp:1591-1601). A wish that is not a suffix is snapped to the smallest one that grants it, and
-the note says so. What the user did not move stays where it was.
+recurrent cards carry KV, and KV follows the block's home, so they move by changing homes: a prefix of the units is in
+RAM, the rest in one run per GPU, in the engine's order (llama-model.cpp:1560-1601). A wish that is none of that is
+snapped to the nearest that grants it, and the note says so. What the user did not move stays where it was.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Iterable
 
 from app.common.problem import ParamValue, Problem, Severity
 from app.model.types import ModelInfo, Role, TensorInfo
+from app.planner.card_runs import Runs, moved_home
 from app.planner.cards import kind_of, tensors_of
-from app.planner.placement import FOLLOWS_HOME, homes, locations, runs_for, with_locations
+from app.planner.placement import FOLLOWS_HOME, homes, locations, with_locations
 from app.planner.types import RAM, DeviceSet, MoveResult, Placement, Refusal
 
 _WITH_KV = frozenset({Role.ATTENTION, Role.RECURRENT})
@@ -70,43 +71,33 @@ def move(
     runs = placement.runs
     snapped = None
     if kv_blocks:
-        if device != RAM and device != devices.gpus[0].name:
-            return _refuse("one_gpu", device=device)
-        runs = runs_for(devices, _snapped_gpu_layers(placement, kv_blocks, device))
-        snapped = _snap_note(model, placement, kv_blocks, runs, device)
+        runs = moved_home(placement, [d.name for d in devices.gpus], kv_blocks, device)
+        snapped = _snap_note(model, placement, kv_blocks, runs, device, len(devices.gpus))
     wanted = locations(model, placement)
     wanted.update(_home_followers(model, placement, runs))
     wanted.update(dict.fromkeys(moved, device))
     return MoveResult(with_locations(model, placement, wanted, runs), snapped)
 
 
-def _snapped_gpu_layers(placement: Placement, blocks: set[int], device: str) -> int:
-    """The ``-ngl`` that puts at least these blocks' homes on the device (suffix on GPU, prefix in RAM)."""
-    n_units = placement.block_count + 1
-    if device == RAM:
-        return min(placement.n_gpu_layers, n_units - 1 - max(blocks))
-    return max(placement.n_gpu_layers, n_units - min(blocks))
-
-
 def _snap_note(
-    model: ModelInfo, before: Placement, blocks: set[int], runs: tuple[tuple[str, int], ...], device: str
+    model: ModelInfo, before: Placement, blocks: set[int], runs: Runs, device: str, n_gpus: int
 ) -> Problem | None:
-    """Says which blocks went along, when the wish was not a prefix or a suffix."""
+    """Says which blocks went along, when the wish was not a run the engine can express."""
     after = Placement(before.block_count, runs)
     along = [
         b
         for b in range(before.block_count)
         if b not in blocks
-        and (before.home_of_unit(b) == RAM) != (after.home_of_unit(b) == RAM)
+        and before.home_of_unit(b) != after.home_of_unit(b)
         and any(t.block == b and t.role in _WITH_KV for t in model.tensors)
     ]
     if not along:
         return None
-    code = "move_snapped_ram" if device == RAM else "move_snapped_gpu"
+    code = "move_snapped_ram" if device == RAM else "move_snapped_gpu" if n_gpus == 1 else "move_snapped_run"
     return Problem(code, Severity.INFO, {"first": along[0], "last": along[-1], "n": len(along), "device": device})
 
 
-def _home_followers(model: ModelInfo, before: Placement, runs: tuple[tuple[str, int], ...]) -> dict[str, str]:
+def _home_followers(model: ModelInfo, before: Placement, runs: Runs) -> dict[str, str]:
     """Attention, routers and norms that sat at their block's old home go along to the new one.
 
     The output unit is not a block: it keeps its place unless its tensors are moved themselves.

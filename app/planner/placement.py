@@ -113,6 +113,11 @@ def runs_for(devices: DeviceSet, n_gpu_layers: int) -> tuple[tuple[str, int], ..
     return tuple((d.name, n_gpu_layers if i == 0 else 0) for i, d in enumerate(devices.gpus))
 
 
+def devices_of(placement: Placement) -> set[str]:
+    """The devices that hold something: those with a home or an override."""
+    return {name for name, n_units in placement.runs if n_units} | set(placement.overrides.values())
+
+
 def in_use(devices: DeviceSet, placement: Placement) -> DeviceSet:
     """The devices that the command names: those with a run (of any length) or an override; all where there are none.
 

@@ -18,7 +18,7 @@ from app.planner.devices import DeviceWishes
 from app.planner.kv import kv_bytes_by_block
 from app.planner.memory import estimate
 from app.planner.moves import move
-from app.planner.placement import expert_layers_in_ram, with_experts_in_ram
+from app.planner.placement import devices_of, expert_layers_in_ram, with_experts_in_ram
 from app.planner.plan import PlanInputs, kv_settings, make_plan, run_settings_of
 from app.planner.presets import wishes_for_preset
 from app.planner.trades import Trade
@@ -81,7 +81,7 @@ class BoardController(QObject):
         self.model = model
         self._cards = BoardCards(model)
         self.undo_stack.clear()
-        self._board = BoardState(Wishes(reserve_mib=reserve_mib), None, self._board.gpu)
+        self._board = BoardState(Wishes(reserve_mib=reserve_mib), None, self._board.gpus)
         self.replan()
 
     def use_machine(self, hardware: HardwareSnapshot | None, capabilities: Capabilities) -> None:
@@ -164,8 +164,16 @@ class BoardController(QObject):
             self.set_wishes(**trade.changes)
 
     def set_device_enabled(self, name: str, on: bool) -> None:
-        """Switch a GPU's column on or off. One GPU is active at a time, so switching one on switches the others off."""
-        self._push(replace(self._board, placement=None, gpu=name if on else ""), say("undo.device", device=name))
+        """Switch a GPU's column on or off. A board that nobody edited is planned anew over the cards that are on; an
+        edited one stays, unless it uses the card that went off."""
+        if self.inputs is None:
+            return
+        names = {d.name for d in self.inputs.devices.gpus} - {name} | ({name} if on else set())
+        placement = self._board.placement
+        if placement is not None and not on and name in devices_of(placement):
+            placement = None
+        after = replace(self._board, placement=placement, gpus=tuple(sorted(names)))
+        self._push(after, say("undo.device", device=name))
 
     def load(self, told: PlanInputs, placement: Placement | None, text: str) -> None:
         """Take a whole board (a saved plan, somebody's command) as one step of undo. ``told``: its wishes, its devices
@@ -224,7 +232,7 @@ class BoardController(QObject):
             self.model,
             self._hardware,
             board.wishes,
-            replace(self.device_wishes, gpu=board.gpu),
+            replace(self.device_wishes, gpus=board.gpus),
             self._capabilities,
             port=DEFAULT_PORT,
             api_key=self.api_key,
@@ -234,8 +242,8 @@ class BoardController(QObject):
 
 def board_state(told: PlanInputs, placement: Placement | None, usual: PlanInputs) -> BoardState:
     """The board that shows these inputs; ``usual``: those of a board that nobody has touched."""
-    names = tuple(device.name for device in told.devices.gpus)
-    return BoardState(told.wishes, placement, names[0] if names else "", ServerWords.of(told, usual))
+    names = tuple(sorted(device.name for device in told.devices.gpus))
+    return BoardState(told.wishes, placement, names, ServerWords.of(told, usual))
 
 
 def _fitting_placement(board: BoardState, inputs: PlanInputs) -> Placement | None:
@@ -244,8 +252,7 @@ def _fitting_placement(board: BoardState, inputs: PlanInputs) -> Placement | Non
     if placement is None:
         return None
     names = {d.name for d in inputs.devices.all}
-    used = {name for name, n in placement.runs if n} | set(placement.overrides.values())
-    return placement if used <= names else None
+    return placement if devices_of(placement) <= names else None
 
 
 def _columns(cards: BoardCards, model: ModelInfo, plan: Plan) -> dict[str, tuple[Card, ...]]:

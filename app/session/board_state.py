@@ -46,12 +46,12 @@ class ServerWords:
 
 @dataclass(frozen=True, slots=True)
 class BoardState:
-    """``placement`` None: the preset decides, and decides anew when a wish changes. ``gpu``: None = the roomiest,
-    "" = none, else its name."""
+    """``placement`` None: the preset decides, and decides anew when a wish changes. ``gpus``: names of the cards that
+    are on, None = the usual ones (``planner.devices``)."""
 
     wishes: Wishes = field(default_factory=Wishes)
     placement: Placement | None = None
-    gpu: str | None = None
+    gpus: tuple[str, ...] | None = None
     server: ServerWords = field(default_factory=ServerWords)
 
 

@@ -91,8 +91,16 @@ _MISTAKES: Entries = {
         "某个参数含有换行，{shell} 无法传递。请去掉换行，或换一种 shell。",
     ),
     "problem.devices_off": (
-        "One GPU is used at a time for now: {device}. Switched off: {devices}.",
-        "目前一次只使用一个 GPU：{device}。已停用：{devices}。",
+        "In use: {device}. Switched off: {devices}.",
+        "使用中：{device}。已停用：{devices}。",
+    ),
+    "problem.devices_unused": (
+        "{devices} stays unused: the plan with {device} alone is at least as good.",
+        "未使用 {devices}：只用 {device} 的方案至少同样好。",
+    ),
+    "problem.cli_off_unknown": (
+        "--off {device}: there is no such device here. Known: {known}.",
+        "--off {device}：这里没有这个设备。已知设备：{known}。",
     ),
     "problem.gpu_not_named": (
         "{gpu} is left out, because no llama-server has told its name for it. Name it yourself, as in --device "
@@ -209,6 +217,7 @@ _HELP: Entries = {
         "plan with this device and this much free memory, as in CUDA0=12288; may be repeated",
         "按此设备和空闲内存规划，例如 CUDA0=12288；可重复",
     ),
+    "cli.help.off": ("do without this GPU, as in CUDA1; may be repeated", "不使用这块 GPU，例如 CUDA1；可重复"),
     "cli.help.ram-mib": ("free RAM to plan with", "规划时使用的空闲内存"),
     "cli.help.reserve-mib": (
         "keep this much free on the GPU (512 with a display, else 256)",

@@ -31,14 +31,15 @@ ENTRIES: Entries = {
         "There is no active device “{device}”. Switch it on, or choose another.",
         "没有启用的设备“{device}”。请先启用它，或选择其他设备。",
     ),
-    "problem.move_one_gpu": (
-        "Layers can live on one GPU at a time for now; {device} takes experts and single tensors only.",
-        "目前各层只能放在一个 GPU 上；{device} 只能放专家和单个张量。",
-    ),
     "problem.move_snapped_gpu": (
         "{n:count more layer|more layers} moved to {device} as well ({first} to {last}): "
         "the engine can only keep a run of layers at the end of the model on the GPU, because the KV cache follows the layer.",
         "另有 {n} 层（{first} 至 {last}）一起移到 {device}：KV 缓存跟随所在的层，引擎只能把模型末尾连续的若干层放在 GPU。",
+    ),
+    "problem.move_snapped_run": (
+        "{n:count more layer|more layers} moved to {device} as well ({first} to {last}): each GPU holds one run of "
+        "neighbouring layers, in the engine's order, because the KV cache follows the layer.",
+        "另有 {n} 层（{first} 至 {last}）一起移到 {device}：KV 缓存跟随所在的层，每个 GPU 只能按引擎的顺序放一段连续的层。",
     ),
     "problem.move_snapped_ram": (
         "{n:count more layer|more layers} moved to {device} as well ({first} to {last}): "

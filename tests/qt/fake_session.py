@@ -65,7 +65,7 @@ class FakeSession(QObject):
 
     def show_model(self, model):
         self.model = model
-        self._board = BoardState(self._board.wishes, None, self._board.gpu)
+        self._board = BoardState(self._board.wishes, None, self._board.gpus)
         self._replan()
         self.model_changed.emit()
         self.plan_changed.emit()
@@ -130,7 +130,7 @@ class FakeSession(QObject):
         self._push(dataclasses.replace(self._board, wishes=wishes), "wishes")
 
     def apply_preset(self, name):
-        self._push(BoardState(wishes_for_preset(self._board.wishes, name), None, self._board.gpu), "preset")
+        self._push(BoardState(wishes_for_preset(self._board.wishes, name), None, self._board.gpus), "preset")
 
     @property
     def trades(self):
@@ -145,7 +145,9 @@ class FakeSession(QObject):
             self.set_wishes(**trade.changes)
 
     def set_device_enabled(self, name, on):
-        self._push(BoardState(self._board.wishes, None, name if on else ""), "device")
+        names = {d.name for d in self.plan.devices.gpus}
+        gpus = tuple(sorted(names | {name} if on else names - {name}))
+        self._push(BoardState(self._board.wishes, None, gpus), "device")
 
     def change_settings(self, **changes):
         before = self.settings
@@ -204,7 +206,7 @@ class FakeSession(QObject):
         self.plan_changed.emit()
 
     def _plan_inputs(self):
-        device_wishes = DeviceWishes(gpu=self._board.gpu)
+        device_wishes = DeviceWishes(gpus=self._board.gpus)
         return plan_inputs(self.model, self.hardware, self._board.wishes, device_wishes, capabilities_of(None))
 
     def _replan(self):

@@ -244,8 +244,12 @@ def test_that_the_menu_key_asks_for_the_menu(stage, qtbot):
 
 def test_that_a_device_can_be_switched_on_and_off(stage):
     stage.board.off_columns[0].click()
+    assert [column.device for column in stage.board.columns] == ["CUDA0", "Vulkan0", RAM]
+    assert not stage.board.off_columns
+    stage.board.column("CUDA0").switch_requested.emit("CUDA0")
     assert [column.device for column in stage.board.columns] == ["Vulkan0", RAM]
     assert [off.device for off in stage.board.off_columns] == ["CUDA0"]
+    stage.session.undo_stack.undo()
     stage.session.undo_stack.undo()
     assert [column.device for column in stage.board.columns] == ["CUDA0", RAM]
     stage.board.column("CUDA0").switch_requested.emit("CUDA0")

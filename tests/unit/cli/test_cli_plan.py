@@ -52,13 +52,33 @@ def test_that_an_over_full_device_is_the_answer_no(plan):
     assert said.json["devices"][-1]["fits"] is False
 
 
-def test_that_of_two_gpus_the_roomiest_is_used_and_the_other_is_told(plan):
+def test_that_two_gpus_are_planned_together_and_one_that_gains_nothing_is_told(plan):
     said = plan("--device", "CUDA0=1024", "--device", "CUDA1=2048")
-    (off,) = [p for p in said.json["problems"] if p["code"] == "devices_off"]
-    assert (off["severity"], off["params"]) == ("info", {"devices": "CUDA0", "device": "CUDA1"})
-    assert [d["name"] for d in said.json["devices"]] == ["CUDA1", "RAM"]
+    (unused,) = [p for p in said.json["problems"] if p["code"] == "devices_unused"]
+    assert (unused["severity"], unused["params"]) == ("info", {"devices": "CUDA0", "device": "CUDA1"})
+    assert [d["name"] for d in said.json["devices"]] == ["CUDA0", "CUDA1", "RAM"]
+    assert said.json["devices"][0]["total"] == 0
     argv = said.json["argv"]
     assert argv[argv.index("-dev") + 1] == "CUDA1"
+
+
+def test_that_a_model_too_large_for_either_gpu_is_spread_over_both(plan):
+    said = plan("--device", "CUDA0=484", "--device", "CUDA1=470", "--reserve-mib", "0")
+    argv = said.json["argv"]
+    assert argv[argv.index("-dev") + 1] == "CUDA0,CUDA1"
+    front, back = (int(n) for n in argv[argv.index("-ts") + 1].split(","))
+    assert [(h["device"], h["last"]) for h in said.json["homes"]] == [("CUDA0", front - 1), ("CUDA1", front + back - 1)]
+    assert all(d["fits"] and d["total"] > d["overhead"] for d in said.json["devices"][:2])
+
+
+def test_that_a_gpu_can_be_left_off(plan):
+    said = plan("--device", "CUDA0=1024", "--device", "CUDA1=2048", "--off", "CUDA1")
+    (off,) = [p for p in said.json["problems"] if p["code"] == "devices_off"]
+    assert off["params"] == {"devices": "CUDA1", "device": "CUDA0"}
+    wrong = plan("--device", "CUDA0=1024", "--off", "CUDA7")
+    assert wrong.code == 2
+    assert "CUDA7" in wrong.err
+    assert "CUDA0" in wrong.err
 
 
 def test_that_homes_are_runs_over_all_blocks_and_the_output(plan):

@@ -24,18 +24,26 @@ def two_gpus():
     return load_snapshot(DATA / "desktop-two-unequal-gpus.json")
 
 
-def test_that_the_roomiest_card_is_active_and_the_other_is_off(two_gpus):
+def test_that_all_cards_are_on_in_the_engines_order(two_gpus):
     devices = device_set(two_gpus, DeviceWishes())
-    usable = [g for g in two_gpus.gpus if g.engine_name]
-    assert len(devices.gpus) == 1
-    assert devices.gpus[0].free_bytes == max(g.free_bytes for g in usable)
-    assert len(devices.off) == len(usable) - 1
+    assert [d.name for d in devices.gpus] == [g.engine_name for g in two_gpus.gpus if g.engine_name]
+    assert len(devices.gpus) == 2
+    assert devices.off == ()
 
 
-def test_that_a_chosen_card_is_the_active_one_and_none_can_be_chosen(two_gpus):
-    other = device_set(two_gpus, DeviceWishes()).off[0].name
-    assert device_set(two_gpus, DeviceWishes(gpu=other)).gpus[0].name == other
-    assert device_set(two_gpus, DeviceWishes(gpu="")).gpus == ()
+def test_that_each_card_can_be_switched_off_and_none_can_be_chosen(two_gpus):
+    one, other = device_set(two_gpus, DeviceWishes()).gpus
+    assert device_set(two_gpus, DeviceWishes(gpus=(other.name,))).gpus == (other,)
+    assert device_set(two_gpus, DeviceWishes(off=(other.name,))).gpus == (one,)
+    assert device_set(two_gpus, DeviceWishes(off=(other.name,))).off == (other,)
+    assert device_set(two_gpus, DeviceWishes(gpus=())).gpus == ()
+
+
+def test_that_a_card_which_two_backends_list_is_on_once(laptop):
+    again = replace(laptop.gpus[0], engine_name="Vulkan0")
+    devices = device_set(replace(laptop, gpus=(*laptop.gpus, again)), DeviceWishes())
+    assert [d.name for d in devices.gpus] == ["CUDA0"]
+    assert "Vulkan0" in [d.name for d in devices.off]
 
 
 def test_that_a_card_the_engine_does_not_list_is_no_column(laptop):
@@ -60,13 +68,13 @@ def test_that_a_software_renderer_is_off_unless_it_is_asked_for(laptop):
     lavapipe = GpuInfo("llvmpipe", "igpu", "Vulkan0", 2 << 30, 2 << 30, is_software=True)
     alone = replace(laptop, gpus=(lavapipe,))
     assert device_set(alone, DeviceWishes()).gpus == ()
-    assert device_set(alone, DeviceWishes(gpu="Vulkan0")).gpus[0].name == "Vulkan0"
+    assert device_set(alone, DeviceWishes(gpus=("Vulkan0",))).gpus[0].name == "Vulkan0"
 
 
 def test_that_a_named_device_replaces_what_was_detected(laptop):
     devices = device_set(laptop, DeviceWishes(free_mib={"CUDA0": 6000, "CUDA1": 8000}))
-    assert [d.name for d in (*devices.gpus, *devices.off)] == ["CUDA1", "CUDA0"]
-    assert devices.gpus[0].free_bytes == 8000 * MIB
+    assert [d.name for d in devices.gpus] == ["CUDA0", "CUDA1"]
+    assert devices.gpus[1].free_bytes == 8000 * MIB
 
 
 def test_that_a_named_rpc_device_takes_its_servers_buffer_name(laptop):
