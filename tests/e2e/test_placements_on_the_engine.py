@@ -150,3 +150,29 @@ def test_that_the_experts_really_left_the_gpu(demo, snapshot, handle, device):
     before = next(r for r in _run(everything, snapshot, handle)[0] if (r.device, r.what) == ("RPC0", "weights"))
     after = next(r for r in _run(moved, snapshot, handle)[0] if (r.device, r.what) == ("RPC0", "weights"))
     assert before.actual_bytes - after.actual_bytes == pytest.approx(experts, abs=21_000)
+
+
+@pytest.fixture(scope="module")
+def second_device(engine):
+    with RpcServer(engine, app_paths()) as server:
+        yield server
+
+
+def test_that_a_model_spread_over_two_unequal_cards_gives_the_same_tokens(
+    demo, handle, device, second_device, tokens_without_a_device
+):
+    servers = (device.endpoint, second_device.endpoint)
+    snapshot = with_engine_devices(probe(), list_devices(handle.binary, servers))
+    room = DeviceWishes(free_mib={"RPC0": 12, "RPC1": 9}, reserve_mib=0, rpc_servers=servers)
+    wishes = Wishes(n_ctx=1024, extra=("-nr",), prompt_cache_mib=0)
+    plan = make_plan(plan_inputs(demo, snapshot, wishes, room, handle.capabilities, port=0))
+    where = locations(demo, plan.placement)
+    assert {where[t.name] for t in demo.tensors if t.role is Role.ROUTED_EXPERT} == {"RPC0", "RPC1", RAM}
+    rows, _, tokens = _run(plan, snapshot, handle)
+    by_what = {(row.device, row.what): row for row in rows}
+    for name in ("RPC0", "RPC1"):
+        held = sum(t.n_bytes for t in demo.tensors if where[t.name] == name)
+        assert by_what[name, "weights"].actual_bytes == pytest.approx(held, abs=11_000)
+        assert by_what[name, "kv"].agrees
+    assert all(row.agrees is not False for row in rows), rows
+    assert tokens == tokens_without_a_device
