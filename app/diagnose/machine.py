@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.common.problem import ParamValue, Problem, Severity
 from app.common.units import GIB
+from app.diagnose.machine_cpu import layout_findings
 from app.hardware.types import CoreKind, GpuInfo, HardwareSnapshot
 
 SMALL_MEMORY_BYTES = 20 * GIB
@@ -110,7 +111,9 @@ def _ram_small(snapshot: HardwareSnapshot) -> list[Problem]:
 def _cpu(snapshot: HardwareSnapshot) -> list[Problem]:
     cpu = snapshot.cpu
     found = []
-    if cpu.is_virtual_machine:
+    if cpu.is_virtual_machine and "microsoft" in snapshot.os.lower():
+        found.append(Problem("inside_wsl", Severity.INFO, {"ram_bytes": snapshot.memory.total_bytes}))
+    elif cpu.is_virtual_machine:
         found.append(Problem("virtual_machine", Severity.INFO))
     if cpu.reason == "limited":
         params: dict[str, ParamValue] = {"threads": cpu.recommended_threads, "cpus": cpu.logical_count}
@@ -130,6 +133,7 @@ _RULES: tuple[Callable[[HardwareSnapshot], list[Problem]], ...] = (
     _software_gpu,
     _no_gpu,
     _cpu,
+    layout_findings,
 )
 
 

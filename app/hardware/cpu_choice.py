@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from app.hardware.types import CoreKind, CpuCore, CpuInfo
+from app.common.units import MIB
+from app.hardware.types import CacheDomain, CoreKind, CpuCore, CpuInfo
 
 _EFFICIENT = (CoreKind.E, CoreKind.LP_E)
+STACKED_CACHE_BYTES = 64 * MIB
+"""A third-level cache of this size on one die is AMD's stacked one (96 MiB); dies without it have 16 or 32 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,26 @@ def choose_cpus(cores: tuple[CpuCore, ...], limits: CpuLimits) -> CpuChoice:
     return CpuChoice(limited.cpus, limited.threads, "limited")
 
 
+@dataclass(frozen=True, slots=True)
+class CpuSystem:
+    """What a system tells of the processor beside its cores; see ``CpuInfo``."""
+
+    l3: tuple[CacheDomain, ...] = ()
+    processor_groups: int | None = None
+    is_emulated: bool | None = None
+
+
 def describe_cpu(
-    name: str | None, cores: tuple[CpuCore, ...], limits: CpuLimits, is_virtual_machine: bool | None
+    name: str | None,
+    cores: tuple[CpuCore, ...],
+    limits: CpuLimits,
+    is_virtual_machine: bool | None,
+    system: CpuSystem = CpuSystem(),
 ) -> CpuInfo:
     """The whole ``CpuInfo`` from what a system's probe found."""
     choice = choose_cpus(cores, limits)
+    everything = {n for core in cores for n in core.logical}
+    allowed = None if limits.allowed is None else everything & limits.allowed
     return CpuInfo(
         name=name,
         cores=cores,
@@ -59,7 +77,36 @@ def describe_cpu(
         reason=choice.reason,
         is_hybrid=is_hybrid(cores),
         is_virtual_machine=is_virtual_machine,
+        l3=system.l3,
+        allowed_cpus=tuple(sorted(allowed)) if allowed and allowed != everything else None,
+        quota_cpus=limits.quota_cpus,
+        processor_groups=system.processor_groups,
+        is_emulated=system.is_emulated,
     )
+
+
+def kinds_by_cache(cores: tuple[CpuCore, ...], l3: tuple[CacheDomain, ...]) -> dict[int, CoreKind]:
+    """Kind by the first logical CPU of each core, from third-level caches of different sizes; {} where they tell none.
+
+    A mobile chip with full and compact cores gives them clusters of 16 and 8 MiB and no other sign. A stacked cache
+    (64 MiB and more) is no such sign: the cores above and beside it are of one kind.
+    """
+    sizes = {domain.size_bytes for domain in l3}
+    if len(sizes) < 2 or max(sizes) >= STACKED_CACHE_BYTES:
+        return {}
+    size_of = {n: domain.size_bytes for domain in l3 for n in domain.logical}
+    if any(core.logical[0] not in size_of for core in cores):
+        return {}
+    return {c.logical[0]: CoreKind.P if size_of[c.logical[0]] == max(sizes) else CoreKind.E for c in cores}
+
+
+def stacked_cache(cpu: CpuInfo) -> tuple[CacheDomain, ...]:
+    """The dies with stacked cache of a processor that also has dies without it; () for every other processor.
+
+    Told by size, never by name: on a processor with one die, or with the cache on all of them, there is no choice.
+    """
+    large = tuple(domain for domain in cpu.l3 if domain.size_bytes >= STACKED_CACHE_BYTES)
+    return large if len(large) < len(cpu.l3) else ()
 
 
 def plain_cores(logical_count: int) -> tuple[CpuCore, ...]:

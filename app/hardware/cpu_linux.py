@@ -1,8 +1,8 @@
 """The processor on Linux, from sysfs and /proc; no command is run.
 
 Core kinds, first source that knows: Intel's ``cpu_core``/``cpu_atom``/``cpu_lowpower`` device lists, the scheduler's
-``cpu_capacity``, clusters of ``cpuinfo_max_freq``. Numbers of P cores follow no rule (on Meteor Lake they stand at both
-ends), so nothing here assumes an order.
+``cpu_capacity``, clusters of ``cpuinfo_max_freq``, third-level caches of different sizes. Numbers of P cores follow no
+rule (on Meteor Lake they stand at both ends), so nothing here assumes an order.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.common.units import KIB, MIB
 from app.hardware.cgroup_linux import cpu_quota
-from app.hardware.cpu_choice import CpuLimits, plain_cores
+from app.hardware.cpu_choice import CpuLimits, kinds_by_cache, plain_cores
 from app.hardware.ps import own_affinity
 from app.hardware.sysfs import read_cpu_list, read_int, read_text
-from app.hardware.types import CoreKind, CpuCore
+from app.hardware.types import CacheDomain, CoreKind, CpuCore
 
 _CPUS = "sys/devices/system/cpu"
 _FAST_SHARE = 0.8
@@ -32,6 +33,9 @@ class CpuFacts:
     cores: tuple[CpuCore, ...]
     is_virtual_machine: bool | None
     kinds_from: str | None
+    l3: tuple[CacheDomain, ...] = ()
+    processor_groups: int | None = None
+    is_emulated: bool | None = None
 
 
 def read_cpu(root: Path = Path("/")) -> CpuFacts:
@@ -40,8 +44,12 @@ def read_cpu(root: Path = Path("/")) -> CpuFacts:
     machine = is_virtual_machine(cpuinfo, read_text(root / "proc/version") or "")
     groups = _core_groups(root)
     kinds, source = _kinds(root, groups, is_vm=machine is True)
+    l3 = _l3_domains(root, groups)
+    if not kinds and machine is not True:
+        kinds = kinds_by_cache(tuple(CpuCore(group, CoreKind.UNKNOWN) for group in groups), l3)
+        source = "caches" if kinds else None
     cores = tuple(CpuCore(group, kinds.get(group[0], CoreKind.UNKNOWN)) for group in groups)
-    return CpuFacts(_name(root, cpuinfo), cores, machine, source)
+    return CpuFacts(_name(root, cpuinfo), cores, machine, source, l3)
 
 
 def read_limits(root: Path = Path("/")) -> CpuLimits:
@@ -129,8 +137,27 @@ def kinds_by_speed(speeds: dict[int, int | None]) -> dict[int, CoreKind]:
 
 def _shared_l3(root: Path, cpu: int) -> tuple[int, ...]:
     """The logical CPUs that share this one's third-level cache; () where it has none."""
-    for index in range(6):
-        cache = root / _CPUS / f"cpu{cpu}" / "cache" / f"index{index}"
-        if read_int(cache / "level") == 3:
-            return read_cpu_list(cache / "shared_cpu_list") or (cpu,)
-    return ()
+    cache = _l3_folder(root, cpu)
+    return () if cache is None else read_cpu_list(cache / "shared_cpu_list") or (cpu,)
+
+
+def _l3_domains(root: Path, groups: tuple[tuple[int, ...], ...]) -> tuple[CacheDomain, ...]:
+    """Each third-level cache with the logical CPUs that share it; a cache that tells no size is left out."""
+    found: dict[tuple[int, ...], int] = {}
+    for first in (group[0] for group in groups):
+        cache = _l3_folder(root, first)
+        size = None if cache is None else parse_cache_size(read_text(cache / "size"))
+        if size is not None:
+            found.setdefault(_shared_l3(root, first), size)
+    return tuple(CacheDomain(logical, found[logical]) for logical in sorted(found))
+
+
+def parse_cache_size(text: str | None) -> int | None:
+    """'98304K' -> bytes (fs/sysfs: always KiB; 'M' in case a kernel changes its mind); None for anything else."""
+    found = re.fullmatch(r"(\d{1,9})([KM])", text or "")
+    return int(found.group(1)) * (KIB if found.group(2) == "K" else MIB) if found else None
+
+
+def _l3_folder(root: Path, cpu: int) -> Path | None:
+    caches = (root / _CPUS / f"cpu{cpu}" / "cache" / f"index{index}" for index in range(6))
+    return next((cache for cache in caches if read_int(cache / "level") == 3), None)

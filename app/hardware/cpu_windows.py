@@ -1,9 +1,12 @@
-"""The processor on Windows, from one call: GetLogicalProcessorInformationEx.
+"""The processor on Windows: GetLogicalProcessorInformationEx, and CPU sets where that one tells no core.
 
 Layout (Microsoft, SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX; 64-bit): u32 relationship, u32 size, then for a core
 (0): u8 flags @8 (1 = SMT), u8 efficiency class @9, u16 group count @30, GROUP_AFFINITY {u64 mask, u16 group, 6 bytes}
 @32; for a cache (2): u8 level @8, u32 size @12, u32 type @16, u16 group count @38, GROUP_AFFINITY @40. A higher class
 is faster; all equal means a uniform processor. Logical CPUs are numbered group * 64 + bit.
+
+SYSTEM_CPU_SET_INFORMATION: u32 size @0, u32 type @4 (0), u32 id @8, u16 group @12, u8 index within the group @14, u8
+core @15, u8 last-level cache @16, u8 NUMA node @17, u8 efficiency class @18, u8 flags @19 (1 = parked).
 """
 
 from __future__ import annotations
@@ -13,11 +16,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.hardware.cpu_choice import CpuLimits
+from app.hardware.cpu_choice import CpuLimits, kinds_by_cache
 from app.hardware.ps import own_affinity
 from app.hardware.registry_windows import registry_text
-from app.hardware.types import CoreKind, CpuCore
+from app.hardware.types import CacheDomain, CoreKind, CpuCore
 
+_AMD64, _ARM64 = 0x8664, 0xAA64
 _VIRTUAL = ("virtual", "vmware", "qemu", "kvm", "bochs", "xen", "parallels", "bhyve", "google compute", "amazon ec2")
 
 
@@ -56,11 +60,60 @@ def parse_processor_information(data: bytes) -> tuple[tuple[CoreRecord, ...], tu
     return tuple(cores), tuple(caches)
 
 
+@dataclass(frozen=True, slots=True)
+class CpuSet:
+    """One logical CPU as Windows' scheduler sees it. ``cache``: which last-level cache; ``core``: which core."""
+
+    logical: int
+    core: tuple[int, int]
+    cache: tuple[int, int]
+    efficiency_class: int
+    is_parked: bool
+
+
+def parse_cpu_sets(data: bytes) -> tuple[CpuSet, ...]:
+    """The entries of GetSystemCpuSetInformation; a damaged tail ends the list, it raises nothing."""
+    found: list[CpuSet] = []
+    offset = 0
+    while offset + 8 <= len(data):
+        size, kind = struct.unpack_from("<II", data, offset)
+        if size < 8 or offset + size > len(data):
+            break
+        if kind == 0 and size >= 20:
+            group, index, core, cache, _, efficiency, flags = struct.unpack_from("<HBBBBBB", data, offset + 12)
+            if index < 64:
+                found.append(CpuSet(group * 64 + index, (group, core), (group, cache), efficiency, bool(flags & 1)))
+        offset += size
+    return tuple(found)
+
+
+def cores_of_sets(sets: tuple[CpuSet, ...]) -> tuple[CoreRecord, ...]:
+    """The cores that the CPU sets describe: the fallback where the records tell none."""
+    by_core: dict[tuple[int, int], list[CpuSet]] = {}
+    for one in sets:
+        by_core.setdefault(one.core, []).append(one)
+    return tuple(
+        CoreRecord(tuple(sorted(s.logical for s in members)), members[0].efficiency_class, len(members) > 1)
+        for members in by_core.values()
+    )
+
+
+def l3_domains(caches: tuple[CacheRecord, ...]) -> tuple[CacheDomain, ...]:
+    """The third-level caches, in the order of their CPUs."""
+    known = {c.logical: c.size_bytes for c in caches if c.level == 3 and c.logical and c.size_bytes}
+    return tuple(CacheDomain(logical, known[logical]) for logical in sorted(known))
+
+
 def classify_cores(records: tuple[CoreRecord, ...], caches: tuple[CacheRecord, ...]) -> tuple[CpuCore, ...]:
-    """P = highest class, E = the rest; LP-E = outside the P cores' L3, or the lowest of three classes."""
+    """P = highest class, E = the rest; LP-E = outside the P cores' L3, or the lowest of three classes.
+
+    With one class for all, third-level caches of different sizes may still tell full cores from compact ones.
+    """
     classes = sorted({record.efficiency_class for record in records})
     if len(classes) < 2:
-        return tuple(sorted((CpuCore(r.logical, CoreKind.UNKNOWN) for r in records), key=lambda c: c.logical))
+        plain = tuple(sorted((CpuCore(r.logical, CoreKind.UNKNOWN) for r in records), key=lambda c: c.logical))
+        by_cache = kinds_by_cache(plain, l3_domains(caches))
+        return tuple(CpuCore(c.logical, by_cache.get(c.logical[0], CoreKind.UNKNOWN)) for c in plain)
     fast = {n for r in records if r.efficiency_class == classes[-1] for n in r.logical}
     near = {n for cache in caches if cache.level == 3 and fast & set(cache.logical) for n in cache.logical}
 
@@ -120,13 +173,70 @@ def read_processor_information() -> bytes:
         raise OSError("not Windows")
 
 
-def read_limits() -> CpuLimits:
-    """The process's affinity mask; no limit where Windows has several processor groups (a mask covers one)."""
+def read_cpu_sets() -> bytes:
+    """Call GetSystemCpuSetInformation. Raises OSError, also on another system."""
+    if sys.platform == "win32":
+        import ctypes
+        from ctypes import wintypes
+
+        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+        call = kernel.GetSystemCpuSetInformation
+        call.argtypes = [
+            ctypes.c_void_p,
+            wintypes.ULONG,
+            ctypes.POINTER(wintypes.ULONG),
+            wintypes.HANDLE,
+            wintypes.ULONG,
+        ]
+        length = wintypes.ULONG(0)
+        call(None, 0, ctypes.byref(length), None, 0)
+        buffer = ctypes.create_string_buffer(max(1, length.value))
+        if not call(buffer, length.value, ctypes.byref(length), None, 0):
+            raise ctypes.WinError(ctypes.get_last_error())
+        return buffer.raw[: length.value]
+    else:
+        raise OSError("not Windows")
+
+
+def read_group_count() -> int | None:
+    """How many processor groups Windows has made; None on another system."""
     if sys.platform == "win32":
         import ctypes
 
-        if ctypes.WinDLL("kernel32").GetActiveProcessorGroupCount() > 1:
-            return CpuLimits()
+        return int(ctypes.WinDLL("kernel32").GetActiveProcessorGroupCount()) or None
+    return None
+
+
+def is_emulated(native_machine: int, own_machine: int) -> bool | None:
+    """Does a program for x64 run on an ARM64 Windows? Machines as IMAGE_FILE_MACHINE_* numbers; None: unknown."""
+    if not native_machine or not own_machine:
+        return None
+    return native_machine != own_machine
+
+
+def read_is_emulated() -> bool | None:
+    """Compare what Windows runs on (IsWow64Process2) with what this program was built for; None: not told."""
+    if sys.platform == "win32":
+        import ctypes
+        import sysconfig
+        from ctypes import wintypes
+
+        call = getattr(ctypes.WinDLL("kernel32"), "IsWow64Process2", None)  # Windows 10 1511 and newer
+        if call is None:
+            return None
+        call.argtypes = [wintypes.HANDLE, ctypes.POINTER(ctypes.c_ushort), ctypes.POINTER(ctypes.c_ushort)]
+        process, native = ctypes.c_ushort(), ctypes.c_ushort()
+        own = {"win-amd64": _AMD64, "win-arm64": _ARM64}.get(sysconfig.get_platform(), 0)
+        if not call(wintypes.HANDLE(-1), ctypes.byref(process), ctypes.byref(native)):
+            return None
+        return is_emulated(native.value, own)
+    return None
+
+
+def read_limits() -> CpuLimits:
+    """The process's affinity mask; no limit where Windows has several processor groups (a mask covers one)."""
+    if (read_group_count() or 1) > 1:
+        return CpuLimits()
     return CpuLimits(own_affinity())
 
 

@@ -27,12 +27,12 @@ from app.hardware import (
     power,
     ps,
 )
-from app.hardware.cpu_choice import CpuLimits, describe_cpu, plain_cores
+from app.hardware.cpu_choice import CpuLimits, CpuSystem, describe_cpu, plain_cores
 from app.hardware.cpu_linux import CpuFacts
 from app.hardware.join import join_gpus
 from app.hardware.memory_common import MemoryFacts, summarise_modules, theoretical_gbs
 from app.hardware.sysfs import read_text
-from app.hardware.types import CpuInfo, GpuInfo, HardwareSnapshot, MemoryInfo, PowerInfo
+from app.hardware.types import CoreKind, CpuInfo, GpuInfo, HardwareSnapshot, MemoryInfo, PowerInfo
 
 T = TypeVar("T")
 _IS_WINDOWS = sys.platform == "win32"
@@ -115,16 +115,30 @@ def _probe_cpu(notes: _Notes) -> CpuInfo:
         notes.sources["cpu.cores"] = "win32" if _IS_WINDOWS else "sysfs"
     if facts.kinds_from is not None:
         notes.sources["cpu.kinds"] = facts.kinds_from
-    return describe_cpu(name, facts.cores, limits, facts.is_virtual_machine)
+    if facts.l3:
+        notes.sources["cpu.l3"] = notes.sources["cpu.cores"]
+    system = CpuSystem(facts.l3, facts.processor_groups, facts.is_emulated)
+    return describe_cpu(name, facts.cores, limits, facts.is_virtual_machine, system)
 
 
 def _windows_cpu() -> CpuFacts:
     records, caches = cpu_windows.parse_processor_information(cpu_windows.read_processor_information())
     if not records:
-        raise OSError("GetLogicalProcessorInformationEx told no core")
+        records = cpu_windows.cores_of_sets(cpu_windows.parse_cpu_sets(cpu_windows.read_cpu_sets()))
+    if not records:
+        raise OSError("neither GetLogicalProcessorInformationEx nor GetSystemCpuSetInformation told a core")
     cores = cpu_windows.classify_cores(records, caches)
-    is_told = len({r.efficiency_class for r in records}) > 1
-    return CpuFacts(cpu_windows.read_name(), cores, cpu_windows.read_is_virtual_machine(), "win32" if is_told else None)
+    by_class = len({r.efficiency_class for r in records}) > 1
+    by_cache = any(core.kind is not CoreKind.UNKNOWN for core in cores)
+    return CpuFacts(
+        cpu_windows.read_name(),
+        cores,
+        cpu_windows.read_is_virtual_machine(),
+        "win32" if by_class else "caches" if by_cache else None,
+        cpu_windows.l3_domains(caches),
+        cpu_windows.read_group_count(),
+        cpu_windows.read_is_emulated(),
+    )
 
 
 def _name_from_cpuinfo() -> str | None:

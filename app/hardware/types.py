@@ -31,10 +31,20 @@ class CpuCore:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheDomain:
+    """The logical CPUs that share one third-level cache, and its size: a die, or a cluster of cores."""
+
+    logical: tuple[int, ...]
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class CpuInfo:
     """``recommended_cpus``: logical CPUs the engine should get (one list, ascending); ``recommended_threads``: -t.
 
-    ``reason`` is a words code (``cpu.reason.<code>``): why these cores.
+    ``reason`` is a words code (``cpu.reason.<code>``): why these cores. ``allowed_cpus`` and ``quota_cpus``: what an
+    affinity mask and a container grant this program; None = no such limit. ``processor_groups``: Windows numbers at
+    most 64 CPUs in a group. ``is_emulated``: this program was built for another processor than the one it runs on.
     """
 
     name: str | None
@@ -44,6 +54,11 @@ class CpuInfo:
     reason: str
     is_hybrid: bool = False
     is_virtual_machine: bool | None = None
+    l3: tuple[CacheDomain, ...] = ()
+    allowed_cpus: tuple[int, ...] | None = None
+    quota_cpus: float | None = None
+    processor_groups: int | None = None
+    is_emulated: bool | None = None
 
     @property
     def logical_count(self) -> int:
@@ -59,6 +74,8 @@ class CpuInfo:
 class MemoryInfo:
     """RAM. ``speed_mts`` is the configured speed in MT/s. Bandwidths in decimal GB/s.
 
+    ``modules``: places with memory in them, of ``slots`` places; ``is_soldered``: they cannot be changed.
+
     ``measured_at``: ISO 8601 time of the measurement that ``measured_gbs`` comes from.
     """
 
@@ -71,6 +88,8 @@ class MemoryInfo:
     theoretical_gbs: float | None = None
     measured_gbs: float | None = None
     measured_at: str | None = None
+    slots: int | None = None
+    is_soldered: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +100,8 @@ class GpuInfo:
     then the engine cannot use it. ``kind``: gpu, igpu, rpc. ``buffer_name`` is for ``-ot`` (``RPC0[HOST:PORT]``).
     ``engine_free_bytes`` is the engine's own figure, taken with its context open; ``free_bytes`` is what a plan may
     count on (devices.py joins the two). ``is_software``: a processor that plays a graphics card (llvmpipe).
+    ``reserved_bytes``: VRAM that the driver keeps for itself, part of neither free nor used. ``luid``: Windows' name of
+    the adapter until the next restart, as its counters write it (``0x00000000_0x0000C1D2``).
     ``is_asleep``: hybrid graphics have switched the card off (it is not woken to be asked); None: nobody tells.
     """
 
@@ -103,6 +124,8 @@ class GpuInfo:
     engine_free_bytes: int | None = None
     is_software: bool = False
     is_asleep: bool | None = None
+    reserved_bytes: int | None = None
+    luid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

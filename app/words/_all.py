@@ -8,6 +8,7 @@ from app.words import (
     _texts_doctor,
     _texts_downloads,
     _texts_engine,
+    _texts_facts,
     _texts_hardware,
     _texts_learned,
     _texts_lint,
@@ -27,6 +28,7 @@ def _join() -> dict[str, tuple[str, str]]:
     areas = (
         _texts_model,
         _texts_hardware,
+        _texts_facts,
         _texts_machine,
         _texts_plan,
         _texts_speed,

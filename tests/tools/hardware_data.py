@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -36,6 +37,37 @@ def windows_core(efficiency: int, smt: bool, mask: int, group: int = 0) -> bytes
 def windows_cache(level: int, size: int, mask: int, group: int = 0) -> bytes:
     """A CACHE_RELATIONSHIP record."""
     return struct.pack("<IIBBHII18xHQH6x", 2, 56, level, 8, 64, size, 0, 1, mask, group)
+
+
+def cpu_set(index: int, *, core: int, cache: int, efficiency: int, group: int = 0, parked: bool = False) -> bytes:
+    """A SYSTEM_CPU_SET_INFORMATION entry."""
+    return struct.pack("<IIIHBBBBBBIQ", 32, 0, 0x100 + index, group, index, core, cache, 0, efficiency, parked, 0, 0)
+
+
+def cpu_tree(root: Path, cores: Sequence[tuple], is_vm: bool = False) -> Path:
+    """A sysfs tree of ``cores``: (sibling CPUs, kind or None, number of its third-level cache or None, its MiB)."""
+    cpus = "sys/devices/system/cpu"
+    flags = "fpu hypervisor" if is_vm else "fpu"
+    files = {"proc/cpuinfo": f"model name : Some CPU\nflags : {flags}\n"}
+    files[f"{cpus}/online"] = _list(n for siblings, *_ in cores for n in siblings)
+    for kind, name in (("P", "cpu_core"), ("E", "cpu_atom"), ("LP-E", "cpu_atom")):
+        numbers = [n for siblings, k, *_ in cores for n in siblings if k is not None and k.value == kind]
+        before = files.get(f"sys/devices/{name}/cpus", "")
+        if numbers:
+            files[f"sys/devices/{name}/cpus"] = ",".join(filter(None, (before, _list(numbers))))
+    for siblings, _, cache, mib in cores:
+        for n in siblings:
+            files[f"{cpus}/cpu{n}/topology/core_cpus_list"] = _list(siblings)
+            if cache is not None:
+                folder = f"{cpus}/cpu{n}/cache/index3"
+                files[f"{folder}/level"] = "3"
+                files[f"{folder}/size"] = f"{mib * 1024}K"
+                files[f"{folder}/shared_cpu_list"] = _list(m for s, _, c, _ in cores for m in s if c == cache)
+    return write_files(root, files)
+
+
+def _list(numbers: Iterable[int]) -> str:
+    return ",".join(str(n) for n in sorted(numbers))
 
 
 def smbios_table(*modules: dict[str, object]) -> bytes:

@@ -1,0 +1,37 @@
+"""The words of the machine's single facts, of what they mean, and of ``selftest``; an entry is code: (English, Chinese)."""
+
+from __future__ import annotations
+
+from app.words.catalogue import Entries
+
+_FINDINGS: Entries = {
+    "problem.two_dies_vcache": (
+        "Only one of the {dies} dies of this processor has the large cache ({cache_bytes:size}; {cores:count core|cores} "
+        "from CPU {first}). All cores read RAM faster together, the large cache may help prompts: measure both settings.",
+        "此处理器的 {dies} 个芯片中只有一个带大容量缓存（{cache_bytes:size}，从 CPU {first} 起的 {cores} 个核心）。"
+        "全部核心一起读取内存更快，大缓存可能有利于预填充：两种设置都请实测。",
+    ),
+    "problem.emulated_processor": (
+        "This Lanewise was built for x64 and runs on an ARM processor under emulation. Use a native ARM64 build of "
+        "llama-server (CPU, or OpenCL for Adreno): an x64 build is far slower here.",
+        "当前的 Lanewise 是 x64 版本，正在 ARM 处理器上以模拟方式运行。请使用 ARM64 原生的 llama-server"
+        "（CPU 版，或用于 Adreno 的 OpenCL 版）：x64 版本在这里慢得多。",
+    ),
+    "problem.processor_groups": (
+        "Windows has divided the CPUs into {groups} groups, and an affinity covers only one: the engine is not pinned to "
+        "cores here.",
+        "Windows 把 CPU 分成了 {groups} 个组，而亲和性只能覆盖一个组：因此这里不把引擎绑定到核心。",
+    ),
+    "problem.inside_wsl": (
+        "This is WSL: it does not show P-cores and E-cores, and gets only part of the computer's RAM ({ram_bytes:size}; "
+        ".wslconfig sets the limit). The Windows build of Lanewise sees all of it.",
+        "当前在 WSL 中运行：看不到大核和小核，而且只能使用电脑的一部分内存（{ram_bytes:size}，上限由 .wslconfig 设定）。"
+        "Windows 版 Lanewise 可以看到全部。",
+    ),
+}
+
+_SOURCES: Entries = {
+    "source.caches": ("sizes of the third-level caches", "三级缓存的大小"),
+}
+
+ENTRIES: Entries = {**_FINDINGS, **_SOURCES}
