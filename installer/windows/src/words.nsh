@@ -1,0 +1,33 @@
+; The installer's own sentences, English and Chinese side by side. UTF-8 with a byte order mark is not needed: Unicode true.
+!macro SENTENCE NAME ENGLISH CHINESE
+  LangString ${NAME} ${LANG_ENGLISH} "${ENGLISH}"
+  LangString ${NAME} ${LANG_SIMPCHINESE} "${CHINESE}"
+!macroend
+!insertmacro SENTENCE NEEDS_64_BIT \
+  "Lanewise needs 64-bit Windows. Nothing was installed." \
+  "Lanewise 需要 64 位 Windows。没有安装任何内容。"
+!insertmacro SENTENCE TOO_OLD \
+  "Lanewise needs Windows 10 version 1903 or newer. Nothing was installed; Windows Update brings a newer version." \
+  "Lanewise 需要 Windows 10 版本 1903 或更新的版本。没有安装任何内容；可以通过 Windows 更新升级系统。"
+!insertmacro SENTENCE STILL_RUNNING \
+  "Lanewise is running. Close it (and stop its server), then choose Retry. Nothing has been changed yet." \
+  "Lanewise 正在运行。请先关闭它（并停止它的服务），再点“重试”。目前没有做任何改动。"
+!insertmacro SENTENCE NO_PERMISSION \
+  "Windows does not allow writing to $INSTDIR. Choose another folder, such as the one that was suggested. Nothing was changed." \
+  "Windows 不允许写入 $INSTDIR。请选择其他文件夹，例如安装程序建议的那个。没有做任何改动。"
+!insertmacro SENTENCE NO_ROOM \
+  "There is not enough room on $1 for Lanewise (about 150 MB). Free some space and start again. Nothing was changed." \
+  "$1 上的空间不足以安装 Lanewise（约 150 MB）。请腾出空间后重新运行。没有做任何改动。"
+!insertmacro SENTENCE NOT_COPIED \
+  "Not all files could be written to $INSTDIR; the disk may be full. Free some space and run this installer again: it repairs what is there." \
+  "有文件无法写入 $INSTDIR，磁盘可能已满。请腾出空间后再次运行本安装程序，它会修复现有的安装。"
+!insertmacro SENTENCE DESKTOP_SHORTCUT "Shortcut on the desktop" "桌面快捷方式"
+!insertmacro SENTENCE OPEN_GGUF "Offer Lanewise under $\"Open with$\" for .gguf files" "在 .gguf 文件的“打开方式”中加入 Lanewise"
+!insertmacro SENTENCE GGUF_MODEL "GGUF model" "GGUF 模型"
+!insertmacro SENTENCE ABOUT_PROGRAM "The program. Needs no administrator." "程序本身。不需要管理员权限。"
+!insertmacro SENTENCE ABOUT_DESKTOP "Puts a shortcut on your desktop." "在桌面放一个快捷方式。"
+!insertmacro SENTENCE ABOUT_GGUF "Other programs that open .gguf files stay as they are." "其他能打开 .gguf 文件的程序不受影响。"
+!insertmacro SENTENCE USER_DATA "My settings, plans and engines" "我的设置、方案和引擎"
+!insertmacro SENTENCE ABOUT_DATA \
+  "Also deletes settings, saved plans, logs and the engines that Lanewise fetched. Models are never deleted." \
+  "同时删除设置、已保存的方案、日志以及 Lanewise 下载的引擎。模型文件不会被删除。"
