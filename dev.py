@@ -210,6 +210,14 @@ def missing_for_build() -> list[str]:
     return [package for command, package in BUILD_COMMANDS.items() if not shutil.which(command)]
 
 
+def missing_for_checks() -> list[str]:
+    """Debian packages of independent decoders that a test compares with; without them it is skipped and says why."""
+    if not sys.platform.startswith("linux") or not can_install():
+        return []
+    found = shutil.which("dmidecode", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    return [] if found else ["dmidecode"]
+
+
 def can_install() -> bool:
     """Is this Debian or Ubuntu, and are we root?"""
     return shutil.which("apt-get") is not None and os.geteuid() == 0
@@ -546,6 +554,7 @@ def verb_test(arguments: Sequence[str]) -> int:
         raise stop("dev.py test takes no arguments; dev.py unit, qt, engine and e2e pass theirs on to pytest.")
     started = time.monotonic()
     install_system(missing_for_qt(pictures=True), "Qt without a display")
+    install_system(missing_for_checks(), "Comparing with other decoders")
     ensure_venv(dev=True)
     engine, wine = EngineInBackground(), WineInBackground()
     results = [run_stage(name) for name in ("lint", "unit", "qt", "slow")]

@@ -24,10 +24,11 @@ _CLIENT_BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class MemoryFacts:
-    """The modules that a system's probe read and the source they came from (None: nothing tells)."""
+    """The modules that a system's probe read, the source they came from (None: nothing tells), and the places."""
 
     modules: tuple[MemoryModule, ...]
     source: str | None
+    slots: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class ModuleSummary:
     channels_from: str | None
     speed_mts: int | None
     speed_from: str | None
+    is_soldered: bool | None = None
 
 
 def summarise_modules(modules: tuple[MemoryModule, ...], cpu_name: str | None) -> ModuleSummary:
@@ -49,10 +51,13 @@ def summarise_modules(modules: tuple[MemoryModule, ...], cpu_name: str | None) -
         return ModuleSummary(None, None, None, None, None, None)
     kinds = {m.kind for m in filled if m.kind}
     speed, speed_from = _speed(filled)
-    # A virtual machine's firmware invents one module without speed or kind: no channels follow from it.
-    channels, channels_from = _channels(filled, bus_limit_bits(cpu_name)) if speed else (None, None)
+    # A virtual machine's firmware invents one module without speed or kind: no channels follow from it. The memory
+    # controller's driver (EDAC) tells no speeds, but kinds and channels.
+    is_real = speed is not None or bool(kinds)
+    channels, channels_from = _channels(filled, bus_limit_bits(cpu_name)) if is_real else (None, None)
     kind = kinds.pop() if len(kinds) == 1 else None
-    return ModuleSummary(kind, len(filled), channels, channels_from, speed, speed_from)
+    soldered = all(_is_soldered(m) for m in filled) if is_real else None
+    return ModuleSummary(kind, len(filled), channels, channels_from, speed, speed_from, soldered)
 
 
 def bus_limit_bits(cpu_name: str | None) -> int | None:

@@ -1,4 +1,5 @@
-"""RAM on Linux: modules from the firmware's table where this user may read it, else from what udev wrote down.
+"""RAM on Linux: modules from the firmware's table where this user may read it, else from what udev wrote down, else
+from the driver of the memory controller (EDAC: only machines with error-correcting memory have it; it tells no speed).
 
 ``/sys/firmware/dmi/tables/DMI`` and ``entries/17-*/raw`` are for root only; systemd's 70-memory.rules stores the same
 facts in udev's database, readable by everyone (systemd src/udev/dmi_memory_id).
@@ -9,11 +10,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from app.common.units import MIB
 from app.hardware.cgroup_linux import memory_limit
 from app.hardware.memory_common import MemoryFacts
 from app.hardware.ps import RamNow
-from app.hardware.smbios import MemoryModule, parse_smbios
-from app.hardware.sysfs import read_text
+from app.hardware.smbios import MemoryModule, parse_smbios, system_slots
+from app.hardware.sysfs import read_int, read_text
 
 _UDEV_LINE = re.compile(r"^E:\s*MEMORY_DEVICE_(\d+)_([A-Z_]+)=(.*)$", re.MULTILINE)
 _SOLDERED = ("row of chips", "die")
@@ -21,9 +23,10 @@ _SOLDERED = ("row of chips", "die")
 
 def read_modules(root: Path = Path("/")) -> MemoryFacts:
     """The modules and where they were read; empty with source None when nothing tells."""
-    for source, modules in (("smbios", _from_dmi(root)), ("udev", _from_udev(root))):
+    for source, read in (("smbios", _from_dmi), ("udev", _from_udev), ("edac", _from_edac)):
+        modules, slots = read(root)
         if any(m.is_populated for m in modules):
-            return MemoryFacts(modules, source)
+            return MemoryFacts(modules, source, slots)
     return MemoryFacts((), None)
 
 
@@ -44,20 +47,59 @@ def within_container(now: RamNow, root: Path = Path("/")) -> tuple[RamNow, bool]
     return RamNow(limit.limit_bytes, min(now.available_bytes, left)), True
 
 
-def _from_dmi(root: Path) -> tuple[MemoryModule, ...]:
+def edac_module(label: str, location: str, size_mib: int | None, kind: str) -> MemoryModule:
+    """One ``dimm*`` folder of EDAC from its label, location ('channel 1 slot 0'), size and memory type.
+
+    The label is often only a number of the driver's own; the location always names the channel.
+    """
+    channel = re.search(r"channel (\d+)", location)
+    found = re.search(r"(LP)?DDR\d?", kind)
+    return MemoryModule(
+        size_bytes=None if size_mib is None else size_mib * MIB,
+        kind=found.group(0) if found else None,
+        is_soldered=False,
+        locator=f"Channel{channel.group(1)}" if channel else label,
+        bank=label,
+        data_width_bits=None,
+        rated_mts=None,
+        configured_mts=None,
+    )
+
+
+_Found = tuple[tuple[MemoryModule, ...], int | None]
+
+
+def _from_dmi(root: Path) -> _Found:
     table = _read_bytes(root / "sys/firmware/dmi/tables/DMI")
     if table is not None:
-        return parse_smbios(table)
+        return parse_smbios(table), system_slots(table)
     entries = root / "sys/firmware/dmi/entries"
     try:
-        raw = [_read_bytes(folder / "raw") for folder in sorted(entries.glob("17-*"))]
+        raw = [_read_bytes(folder / "raw") for kind in (16, 17) for folder in sorted(entries.glob(f"{kind}-*"))]
     except OSError:
-        return ()
-    return tuple(module for data in raw if data for module in parse_smbios(data))
+        return (), None
+    table = b"".join(data for data in raw if data)
+    return parse_smbios(table), system_slots(table)
 
 
-def _from_udev(root: Path) -> tuple[MemoryModule, ...]:
-    return parse_udev_dmi(read_text(root / "run/udev/data/+dmi:id") or "")
+def _from_udev(root: Path) -> _Found:
+    text = read_text(root / "run/udev/data/+dmi:id") or ""
+    slots = re.search(r"^E:\s*MEMORY_ARRAY_NUM_DEVICES=(\d{1,4})$", text, re.MULTILINE)
+    return parse_udev_dmi(text), int(slots.group(1)) or None if slots else None
+
+
+def _from_edac(root: Path) -> _Found:
+    folders = sorted((root / "sys/devices/system/edac/mc").glob("mc*/dimm*"))
+    modules = tuple(
+        edac_module(
+            f"{folder.parent.name} {read_text(folder / 'dimm_label') or ''}",
+            f"{read_text(folder / 'dimm_location') or ''}",
+            read_int(folder / "size"),
+            read_text(folder / "dimm_mem_type") or "",
+        )
+        for folder in folders
+    )
+    return modules, None
 
 
 def _read_bytes(path: Path) -> bytes | None:

@@ -6,14 +6,15 @@ import struct
 import sys
 
 from app.hardware.memory_common import MemoryFacts
-from app.hardware.smbios import parse_smbios
+from app.hardware.smbios import parse_smbios, system_slots
 
 _RSMB = 0x52534D42
 
 
 def read_modules() -> MemoryFacts:
     """The modules of the firmware's table. Raises OSError when Windows does not hand it out."""
-    return MemoryFacts(parse_smbios(strip_header(read_firmware_table())), "smbios")
+    table = strip_header(read_firmware_table())
+    return MemoryFacts(parse_smbios(table), "smbios", system_slots(table))
 
 
 def strip_header(data: bytes) -> bytes:

@@ -165,9 +165,10 @@ def _probe_memory(notes: _Notes, cpu: CpuInfo) -> MemoryInfo:
     reader = memory_windows.read_modules if _IS_WINDOWS else memory_linux.read_modules
     facts = notes.attempt("memory_modules_failed", reader, MemoryFacts((), None))
     summary = summarise_modules(facts.modules, cpu.name)
-    if facts.source is not None and summary.speed_mts is not None:
+    if facts.source is not None and summary.channels is not None:
         notes.sources["memory.modules"] = facts.source
         notes.sources["memory.channels"] = f"estimate_{summary.channels_from}"
+    if facts.source is not None and summary.speed_mts is not None:
         notes.sources["memory.speed_mts"] = facts.source if summary.speed_from == "configured" else "rated_speed"
         notes.sources["memory.theoretical_gbs"] = "estimate"
     return MemoryInfo(
@@ -178,6 +179,8 @@ def _probe_memory(notes: _Notes, cpu: CpuInfo) -> MemoryInfo:
         channels=summary.channels,
         speed_mts=summary.speed_mts,
         theoretical_gbs=theoretical_gbs(summary.channels, summary.speed_mts),
+        slots=facts.slots,
+        is_soldered=summary.is_soldered,
     )
 
 

@@ -1,7 +1,8 @@
-"""Memory modules from the firmware's SMBIOS table (type 17), for Windows (RSMB) and Linux (DMI). Pure.
+"""Memory slots and modules from the firmware's SMBIOS table (types 16, 17), for Windows (RSMB) and Linux (DMI). Pure.
 
-Offsets: DMTF DSP0134, "Memory Device (Type 17)"; the parser checks the structure's length before every field, since
-older firmware writes shorter ones. Checked against dmidecode 3.4 (``--from-dump``).
+Offsets: DMTF DSP0134, "Physical Memory Array (Type 16)" and "Memory Device (Type 17)"; the parser checks the
+structure's length before every field, since older firmware writes shorter ones. Checked against dmidecode
+(``--from-dump``) by a test.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ KINDS = {
     0x1E: "LPDDR4", 0x20: "HBM", 0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5", 0x24: "HBM3",
 }  # fmt: skip
 _SOLDERED_FORMS = (0x0B, 0x10)  # row of chips, die
+_USE_SYSTEM = 3
+_MOST_SLOTS = 1024
 _LARGEST = 16 * 1024 * GIB
 """A module that claims more than this is a damaged field."""
 
@@ -43,6 +46,33 @@ class MemoryModule:
 def parse_smbios(table: bytes) -> tuple[MemoryModule, ...]:
     """Every type 17 structure of a raw table; a damaged tail ends the list, it raises nothing."""
     return tuple(_module(body, strings) for kind, body, strings in _structures(table) if kind == 17)
+
+
+def system_slots(table: bytes) -> int | None:
+    """How many places for system memory the type 16 structures count (use @05: 3 = system; count @0D); None: none."""
+    counts = [
+        _field(body, 0x0D, "H")
+        for kind, body, _ in _structures(table)
+        if kind == 16 and _field(body, 0x05, "B") == _USE_SYSTEM
+    ]
+    return sum(c for c in counts if c and c <= _MOST_SLOTS) or None
+
+
+def without_names(table: bytes) -> bytes:
+    """The memory structures alone (16, 17, 127), without the texts that tell one computer from another.
+
+    Kept of each module are locator and bank (type 17, strings @10 and @11); maker, serial number, asset tag and part
+    number are replaced by as many 'x'. ``parse_smbios`` finds the same in it as in the whole table.
+    """
+    out = bytearray()
+    for kind, body, strings in _structures(table):
+        if kind not in (16, 17, 127):
+            continue
+        kept = {_field(body, 0x10, "B"), _field(body, 0x11, "B")} if kind == 17 else set()
+        texts = [text if i in kept else "x" * len(text) for i, text in enumerate(strings, start=1)]
+        # an empty text would end the list; a blank one is read as empty
+        out += body + b"\0".join((text or " ").encode("latin-1", "replace") for text in texts) + b"\0\0"
+    return bytes(out)
 
 
 def _structures(table: bytes) -> Iterator[tuple[int, bytes, tuple[str, ...]]]:

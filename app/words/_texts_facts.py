@@ -31,6 +31,7 @@ _FINDINGS: Entries = {
 }
 
 _SOURCES: Entries = {
+    "source.edac": ("the memory controller's driver (EDAC)", "内存控制器驱动 (EDAC)"),
     "source.caches": ("sizes of the third-level caches", "三级缓存的大小"),
 }
 

@@ -244,6 +244,7 @@ def test_that_testing_goes_on_after_a_failure_and_then_says_no(dev, monkeypatch,
         return dev.Result(name, ok=name != "lint", counts={} if name == "lint" else {"passed": 3})
 
     monkeypatch.setattr(dev, "missing_for_qt", lambda pictures: [])
+    monkeypatch.setattr(dev, "missing_for_checks", list)
     monkeypatch.setattr(dev, "ensure_venv", lambda dev: None)
     monkeypatch.setattr(dev, "EngineInBackground", Engine)
     monkeypatch.setattr(dev, "WineInBackground", Wine)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.hardware import memory_linux, memory_windows
 from app.hardware.memory_common import bus_limit_bits, summarise_modules, theoretical_gbs
-from app.hardware.smbios import parse_smbios
+from app.hardware.smbios import parse_smbios, system_slots, without_names
 from tests.tools.hardware_data import DATA, smbios_table, write_files
 
 LAPTOP_DDR5 = smbios_table(
@@ -184,3 +184,87 @@ def test_that_linux_reads_the_table_first_then_its_entries_then_udev(tmp_path):
     entries = {"sys/firmware/dmi/entries/17-0/raw": one[: one.index(b"Part\0\0") + 6]}
     assert len(memory_linux.read_modules(write_files(tmp_path / "c", entries)).modules) == 1
     assert memory_linux.read_modules(tmp_path / "nothing") == memory_linux.MemoryFacts((), None)
+
+
+def test_that_the_slots_of_system_memory_are_counted():
+    table = smbios_table({"locator": "DIMM_A1"}, {"locator": "DIMM_B1", "mib": 0})
+    assert system_slots(table) == 2
+    video = bytearray(table)
+    video[5] = 4  # use: video memory
+    assert system_slots(bytes(video)) is None
+    assert system_slots(b"") is None
+
+
+def test_that_the_controllers_driver_tells_channels_where_nothing_tells_speeds(tmp_path):
+    folder = "sys/devices/system/edac/mc/mc0"
+    files = {}
+    for n, (channel, slot, size) in enumerate(((0, 0, 16384), (0, 1, 16384), (1, 0, 16384), (1, 1, 0))):
+        files[f"{folder}/dimm{n}/dimm_label"] = f"CPU_SrcID#0_MC#0_Chan#{channel}_DIMM#{slot}\n"
+        files[f"{folder}/dimm{n}/dimm_location"] = f"channel {channel} slot {slot} \n"
+        files[f"{folder}/dimm{n}/size"] = f"{size}\n"
+        files[f"{folder}/dimm{n}/dimm_mem_type"] = "Unbuffered-DDR4\n"
+    facts = memory_linux.read_modules(write_files(tmp_path, files))
+    assert facts.source == "edac"
+    summary = summarise_modules(facts.modules, None)
+    assert (summary.kind, summary.modules, summary.channels, summary.speed_mts) == ("DDR4", 3, 2, None)
+    assert theoretical_gbs(summary.channels, summary.speed_mts) is None
+    assert memory_linux.edac_module("", "", None, "") == memory_linux.edac_module("", "x", None, "Unknown")
+
+
+def test_that_what_leaves_the_computer_names_nobody_and_reads_the_same():
+    bare = without_names(LAPTOP_DDR5)
+    assert parse_smbios(bare) == parse_smbios(LAPTOP_DDR5)
+    assert system_slots(bare) == system_slots(LAPTOP_DDR5) == 2
+    for name in (b"Serial", b"Maker", b"Part"):
+        assert name in LAPTOP_DDR5
+        assert name not in bare
+
+
+MODULES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "mib": st.sampled_from([0, None, 512, 8192, 16384, 32768, 65536, 131072]),
+            "width": st.sampled_from([0, 16, 32, 64, 72, 0xFFFF]),
+            "form": st.sampled_from([9, 0x0B, 0x0D, 0x10]),
+            "kind": st.sampled_from([2, 0x18, 0x1A, 0x1E, 0x22, 0x23]),
+            "rated": st.sampled_from([0, 3200, 5600, 8533]),
+            "configured": st.sampled_from([0, 2933, 4800, 8000]),
+            "locator": st.sampled_from(["DIMM_A1", "Controller0-ChannelA-DIMM0", "P0 CHANNEL B", "Motherboard"]),
+        }
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=60)
+@given(MODULES, st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=6), st.integers(0, 2000))
+def test_that_malformed_tables_give_sane_figures_or_none(modules, flips, cut):
+    table = bytearray(smbios_table(*modules))
+    for place, value in flips:
+        table[place % len(table)] = value
+    damaged = bytes(table[: len(table) - cut % 40])
+    for module in parse_smbios(damaged):
+        assert module.size_bytes is None or 0 <= module.size_bytes <= 16 << 40
+    summary = summarise_modules(parse_smbios(damaged), None)
+    gbs = theoretical_gbs(summary.channels, summary.speed_mts)
+    assert gbs is None or gbs > 0
+    assert (system_slots(damaged) or 1) >= 1
+    assert parse_smbios(without_names(damaged)) == parse_smbios(damaged)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        bytes([17, 3, 0, 0]) + b"\0\0",  # shorter than its own header
+        bytes([17, 255, 0, 0]) + b"\0\0" * 4,  # longer than the table
+        bytes([17, 4, 0, 0]) + b"no end",
+        bytes([17, 0x28, 0, 0]) + b"\xff" * 0x24 + b"\0\0",  # every field unknown
+        bytes([16, 15, 0, 0]) + b"\xff" * 11 + b"\0\0",
+        bytes([127, 4, 0, 0]) + b"\0\0" + smbios_table({}),  # things after the end
+        b"\0" * 64,
+    ],
+)
+def test_that_known_kinds_of_damage_tell_no_memory(table):
+    assert not any(m.is_populated for m in parse_smbios(table))
+    assert system_slots(table) is None
