@@ -9,6 +9,7 @@ from typing import Any
 from app.common.problem import Problem
 from app.model.types import ModelInfo
 from app.planner.placement import homes, locations
+from app.planner.second_gpu import SecondGpu
 from app.planner.trades import Trade
 from app.planner.types import DeviceEstimate, Placement, Plan
 
@@ -33,8 +34,10 @@ def plan_json(
     *,
     with_tensors: bool,
     offers: Iterable[Trade] | None = None,
+    more_cards: SecondGpu | None = None,
 ) -> Json:
-    """Everything that a script may rely on. ``offers``: the trades, where they were asked for."""
+    """Everything that a script may rely on. ``offers``: the trades, where they were asked for; ``more_cards``: is the
+    second GPU worth it, where there are two."""
     result: dict[str, Any] = {
         "model": model_json(model),
         "devices": [device_json(device) for device in plan.estimate.devices],
@@ -59,6 +62,7 @@ def plan_json(
     }
     if offers is not None:
         result["trades"] = [trade_json(trade) for trade in offers]
+        result["second_gpu"] = None if more_cards is None else second_gpu_json(more_cards)
     if with_tensors:
         result["placement"] = locations(model, plan.placement)
     return result
@@ -77,6 +81,25 @@ def trade_json(trade: Trade) -> Json:
         "prompt_factor": trade.prompt_factor,
         "ram_read_saved_bytes": trade.ram_read_saved_bytes,
         "quality": trade.quality.value,
+    }
+
+
+def second_gpu_json(answer: SecondGpu) -> Json:
+    """Is the second GPU worth it: answers, speeds with and without it, factors and bytes from RAM."""
+    return {
+        "devices": list(answer.devices),
+        "alone": answer.alone,
+        "on": answer.is_on,
+        "decode": answer.decode.value,
+        "prompt": answer.prompt.value,
+        "decode_with": answer.decode_with,
+        "decode_without": answer.decode_without,
+        "decode_factor": answer.decode_factor,
+        "prompt_with": answer.prompt_with,
+        "prompt_without": answer.prompt_without,
+        "prompt_factor": answer.prompt_factor,
+        "ram_read_with_bytes": answer.ram_read_with_bytes,
+        "ram_read_without_bytes": answer.ram_read_without_bytes,
     }
 
 

@@ -11,10 +11,12 @@ from app.cli.plan_json import homes_json
 from app.common.units import MIB, size_text
 from app.model.types import ModelInfo
 from app.planner.placement import locations
+from app.planner.second_gpu import second_gpu
 from app.planner.types import RAM, DeviceEstimate, KvHome, Plan
 from app.settings.settings import default_shell
 from app.words import say
 from app.words.catalogue import number_text
+from app.work.card_answer import second_gpu_text
 from app.work.exporting import command_text
 
 _FIGURES = ("weights", "kv", "compute", "overhead", "reserve", "needed", "free")
@@ -32,8 +34,17 @@ def plan_text(case: PlanCase, *, with_tensors: bool) -> str:
     if with_tensors:
         rows = [(name, device) for name, device in locations(model, plan.placement).items()]
         lines += ["", say("cli.tensors"), *(f"  {line}" for line in table(rows))]
+    lines += _second_gpu_lines(case)
     command = command_text(case.program, plan.argv, default_shell())
     return "\n".join([*lines, "", say("cli.command"), f"  {command}"])
+
+
+def _second_gpu_lines(case: PlanCase) -> list[str]:
+    """Is the second GPU worth it, where there are two."""
+    answer = None if case.inputs is None else second_gpu(case.inputs, case.plan)
+    if answer is None:
+        return []
+    return ["", say("second_gpu.line", text=second_gpu_text(answer))]
 
 
 def verdict(plan: Plan, *, has_errors: bool) -> str:

@@ -10,6 +10,7 @@ from app.cli.difference import difference_json, difference_text
 from app.cli.inputs import plan_case, saved_plan
 from app.common.problem import Severity
 from app.planner.compare import compare_plans
+from app.planner.second_gpu import second_gpu
 from app.planner.trades import trades
 from app.work.engines import capabilities_of
 
@@ -32,7 +33,14 @@ def run(options: Namespace) -> int:
         from app.cli.plan_json import plan_json
 
         offers = trades(case.inputs, case.plan) if case.inputs is not None else ()
-        told = plan_json(case.model, case.plan, case.problems, with_tensors=options.tensors, offers=offers)
+        told = plan_json(
+            case.model,
+            case.plan,
+            case.problems,
+            with_tensors=options.tensors,
+            offers=offers,
+            more_cards=None if case.inputs is None else second_gpu(case.inputs, case.plan),
+        )
         print_json(told if difference is None else {**told, "against": difference_json(difference)})
         print_problems(case.problems, least=Severity.ERROR)
     else:

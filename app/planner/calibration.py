@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.planner.token_work import PromptWork, TokenWork
-from app.planner.types import RAM, DeviceSet
+from app.planner.types import RAM, Device, DeviceKind, DeviceSet
 
 HAND_OVER_SECONDS = 25e-6
 """One switch between GPU and CPU inside a token. 10-40 microseconds on CUDA (engine.md 10): the middle."""
@@ -76,9 +76,15 @@ class Calibration:
     compute_tflops: float | None = None
 
 
+def offloading_gpu(devices: DeviceSet) -> Device | None:
+    """The GPU that takes over big batches of work on weights in RAM: the first that is no RPC server, which takes
+    over none (ggml-backend.cpp:1063)."""
+    return next((device for device in devices.gpus if device.kind is not DeviceKind.RPC), None)
+
+
 def rates_of(devices: DeviceSet, calibration: Calibration | None = None) -> Rates:
     """The devices' own bandwidths, replaced by calibrated ones where there are any."""
-    gpu = devices.gpus[0] if devices.gpus else None
+    gpu = offloading_gpu(devices)
     pcie = gpu.pcie_gbs if gpu else None
     compute = gpu.compute_tflops if gpu else None
     known = {d.name: d.bandwidth_gbs for d in devices.gpus}

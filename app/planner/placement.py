@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from app.model.types import ModelInfo, Role, TensorInfo
-from app.planner.types import RAM, DeviceSet, KvHome, Placement
+from app.planner.types import RAM, Device, DeviceKind, DeviceSet, KvHome, Placement
 
 NOT_LOADED = frozenset({Role.MTP, Role.VISION})
 """Roles the engine skips when it loads a plain text model (``model has unused tensor ... ignoring``)."""
@@ -131,6 +131,25 @@ def in_use(devices: DeviceSet, placement: Placement) -> DeviceSet:
     if not used or len(used) == len(devices.gpus):
         return devices
     return replace(devices, gpus=used, off=(*devices.off, *(d for d in devices.gpus if d not in used)))
+
+
+def with_device(devices: DeviceSet, gpu: Device) -> DeviceSet:
+    """The set with one of its switched-off devices on; the order of ``-dev`` is ours to choose: by name."""
+    gpus = sorted((*devices.gpus, gpu), key=lambda d: (d.name.rstrip("0123456789"), len(d.name), d.name))
+    return replace(devices, gpus=tuple(gpus), off=tuple(d for d in devices.off if d is not gpu))
+
+
+def further_cards(devices: DeviceSet) -> tuple[Device, ...]:
+    """Cards that are off and could be on as well: no graphics inside the processor, and no card that is on already
+    under another backend's name."""
+    backends = {d.description: d.name.rstrip("0123456789") for d in devices.gpus}
+    return tuple(
+        d
+        for d in devices.off
+        if d.kind is not DeviceKind.IGPU
+        and d.free_bytes is not None
+        and (d.kind is DeviceKind.RPC or backends.get(d.description) in (None, d.name.rstrip("0123456789")))
+    )
 
 
 def all_on_gpu(model: ModelInfo, devices: DeviceSet) -> Placement:

@@ -3,7 +3,8 @@
 Decode (engine.md 10): t = RAM bytes / RAM bandwidth + VRAM bytes / VRAM bandwidth + hand-overs + kernel starts; the
 processor and the GPU take turns inside a token, so the times add up, and the cache's bytes grow with the depth.
 Prompt, with op offload: a micro-batch copies the experts in use over PCIe and computes on the GPU, at once, so the
-slower of the two decides. Without op offload the processor computes; its rate is unknown, so nothing is predicted.
+slower of the two decides; rows that one GPU hands to the next come on top. Without op offload the processor computes;
+its rate is unknown, so nothing is predicted.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.model.types import ModelInfo
-from app.planner.calibration import Calibration, Rates, rates_of, token_seconds
+from app.planner.calibration import Calibration, Rates, offloading_gpu, rates_of, token_seconds
 from app.planner.kv import KvSettings
-from app.planner.placement import locations
-from app.planner.token_work import PromptWork, prompt_work, token_work
-from app.planner.types import DeviceKind, DeviceSet, Placement, SpeedEstimate
+from app.planner.placement import in_use, locations
+from app.planner.token_work import PromptWork, card_crossings, prompt_work, token_work
+from app.planner.types import DeviceSet, Placement, SpeedEstimate
 
 _LEAST_SECONDS = 0.5e-3
 """Below this the work outside the layers (sampling, the answer on its way) decides, and nobody has measured it."""
@@ -38,13 +39,17 @@ def estimate_speed(
     """Decode tok/s at ``depth`` tokens (None: half of the context) and prompt tok/s; None where an input that
     matters is unknown."""
     where = locations(model, placement) if where is None else where
+    devices = in_use(devices, placement)
     work = token_work(model, placement, devices, kv, where, depth)
     rates = rates_of(devices, calibration)
     parts = token_seconds(work, rates)
     ram_read = round(work.ram_weight_bytes)
     total = sum(parts.values()) if parts else 0.0
     offloads = op_offload and placement.n_gpu_layers > 0 and kv.n_ubatch >= _OFFLOAD_MIN_BATCH
-    prompt = _prompt_tps(prompt_work(model, where, kv.n_ubatch), devices, rates, calibration) if offloads else None
+    prompt = None
+    if offloads:
+        batch = prompt_work(model, where, kv.n_ubatch, card_crossings(model, placement))
+        prompt = _prompt_tps(batch, devices, rates, calibration)
     if parts is None or total < _LEAST_SECONDS:
         return SpeedEstimate(None, prompt, "unknown", None, ram_read)
     kind = "estimated" if calibration is None else "calibrated"
@@ -56,7 +61,7 @@ def _prompt_tps(work: PromptWork, devices: DeviceSet, rates: Rates, calibration:
 
     Once the copies of this machine have been measured, an unknown compute rate is not waited for: they decide.
     """
-    if work.copy_bytes and devices.gpus[0].kind is DeviceKind.RPC:
+    if work.copy_bytes and offloading_gpu(devices) is None:
         return None  # an RPC server takes over nothing that lies in RAM
     copies_measured = bool(work.copy_bytes and calibration and calibration.pcie_gbs)
     if (work.copy_bytes and not rates.pcie_gbs) or (not rates.compute_tflops and not copies_measured):
@@ -64,4 +69,5 @@ def _prompt_tps(work: PromptWork, devices: DeviceSet, rates: Rates, calibration:
     copying = work.copy_bytes / (rates.pcie_gbs * 1e9) if rates.pcie_gbs else 0.0
     computing = work.flops / (rates.compute_tflops * 1e12) if rates.compute_tflops else 0.0
     slowest = max(copying, computing)
-    return work.n_tokens / slowest if slowest else None
+    handing = work.row_bytes / (rates.pcie_gbs * 1e9) if rates.pcie_gbs else 0.0
+    return work.n_tokens / (slowest + handing) if slowest else None

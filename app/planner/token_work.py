@@ -12,7 +12,7 @@ from math import prod
 
 from app.model.types import ModelInfo, Role, TensorInfo
 from app.planner.kv import KvSettings, kv_bytes_by_block, sliding_cells
-from app.planner.placement import NOT_LOADED, blocks_away, home_of, homes, kv_device, locations
+from app.planner.placement import NOT_LOADED, blocks_away, expert_tensors, home_of, homes, kv_device, locations
 from app.planner.types import RAM, DeviceSet, KvHome, Placement
 
 _KV_FILL = 0.5
@@ -35,11 +35,13 @@ class TokenWork:
 
 @dataclass(frozen=True, slots=True)
 class PromptWork:
-    """One prompt micro-batch of ``n_tokens``: bytes copied from RAM to the GPU, and its matrix work there."""
+    """One prompt micro-batch of ``n_tokens``: bytes copied from RAM to the GPU, its matrix work there, and the rows
+    that one GPU hands to the next."""
 
     n_tokens: int
     copy_bytes: float
     flops: float
+    row_bytes: float = 0.0
 
 
 def active_bytes(model: ModelInfo, tensor: TensorInfo) -> float:
@@ -121,8 +123,19 @@ def _hand_overs(model: ModelInfo, placement: Placement) -> int:
     touched = sum(1 for block in blocks_away(model, placement) if block >= first_gpu_block)
     if placement.kv_home is KvHome.RAM:
         touched = max(touched, n_gpu - 1)
-    borders = max(0, sum(1 for _, n in placement.runs if n) - 1)
-    return 2 * touched + 2 + borders
+    return 2 * touched + 2 + _borders(placement)
+
+
+def _borders(placement: Placement) -> int:
+    return max(0, sum(1 for _, n in placement.runs if n) - 1)
+
+
+def card_crossings(model: ModelInfo, placement: Placement) -> int:
+    """How often a token goes from one GPU to another: at each border of two runs, and to experts on another card and
+    back. Experts in RAM are none: in a prompt their weights come to the card."""
+    unit_homes, overrides = homes(placement), placement.overrides
+    away = {block for t, block in expert_tensors(model) if overrides.get(t.name, RAM) not in (RAM, unit_homes[block])}
+    return _borders(placement) + 2 * len(away)
 
 
 def expert_share_of_batch(model: ModelInfo, n_tokens: int) -> float:
@@ -132,14 +145,18 @@ def expert_share_of_batch(model: ModelInfo, n_tokens: int) -> float:
     return float(1 - (1 - model.expert_used_count / model.expert_count) ** n_tokens)
 
 
-def prompt_work(model: ModelInfo, where: Mapping[str, str], n_tokens: int) -> PromptWork:
-    """A micro-batch whose work the GPU takes over (op offload): ggml-backend.cpp copies only the experts in use."""
+def prompt_work(model: ModelInfo, where: Mapping[str, str], n_tokens: int, n_crossings: int = 0) -> PromptWork:
+    """A micro-batch whose work the GPU takes over (op offload): ggml-backend.cpp copies only the experts in use.
+
+    ``n_crossings``: how often its rows go from one GPU to another (``card_crossings``).
+    """
     share = expert_share_of_batch(model, n_tokens)
     copies = 0.0
     for tensor in model.tensors:
         if where.get(tensor.name) == RAM and tensor.role is not Role.EMBEDDING:
             copies += tensor.n_bytes * (share if tensor.role is Role.ROUTED_EXPERT else 1.0)
-    return PromptWork(n_tokens, copies, _flops_per_token(model) * n_tokens)
+    rows = 4.0 * (model.embedding_length or 0) * n_tokens * n_crossings  # F32
+    return PromptWork(n_tokens, copies, _flops_per_token(model) * n_tokens, rows)
 
 
 def _flops_per_token(model: ModelInfo) -> float:

@@ -13,13 +13,14 @@ from typing import Any
 
 from app.common.units import MIB
 from app.model.types import ModelInfo, Role
+from app.planner.calibration import offloading_gpu
 from app.planner.kv import CACHE_TYPES
 from app.planner.memory import estimate
-from app.planner.placement import locations
+from app.planner.placement import further_cards, in_use, locations, with_device
 from app.planner.plan import PlanInputs, kv_problems, kv_settings, placement_for, run_settings
 from app.planner.speed import estimate_speed
 from app.planner.token_work import kv_read_bytes, prompt_work, ram_bytes_per_token
-from app.planner.types import RAM, DeviceKind, DeviceSet, KvHome, Placement, Plan, SpeedEstimate, Wishes
+from app.planner.types import RAM, DeviceSet, KvHome, Placement, Plan, SpeedEstimate, Wishes
 
 _LEAST_GAIN = 0.005
 """Below half a percent of decode a change is not worth a line."""
@@ -47,7 +48,8 @@ class Quality(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Trade:
     """One offer. ``code`` and ``value`` say what (``kv_type`` q8_0, ``context`` 8192, ``ubatch`` 1024, ``kv_home`` ram,
-    ``close_programs``, ``preset`` fill); applying it is ``changes`` of the wishes, none when only the user can do it.
+    ``close_programs``, ``use_device`` CUDA1, ``preset`` fill); applying it is ``changes`` of the wishes, for
+    ``use_device`` to switch the card on, and nothing when only the user can do it.
 
     ``freed_bytes``: VRAM that it frees with everything left where it is (negative: takes). ``expert_layers``: more of
     them on the GPU afterwards. ``ram_read_saved_bytes``: less read from RAM per token. Speeds are changes; None where
@@ -65,6 +67,11 @@ class Trade:
     ram_read_saved_bytes: int
     quality: Quality
     relieves: bool = False
+
+    @property
+    def can_apply(self) -> bool:
+        """Can the program do it at a click?"""
+        return bool(self.changes) or self.code == "use_device"
 
     @property
     def is_free(self) -> bool:
@@ -123,11 +130,20 @@ def _offers(inputs: PlanInputs, plan: Plan) -> Iterator[_Offer]:
         yield _Offer("kv_home", "ram", {"kv_home": KvHome.RAM}, Quality.PROMPTS)
     elif wishes.kv_home is KvHome.RAM:
         yield _Offer("kv_home", "home", {"kv_home": KvHome.HOME}, Quality.SAME)
-    gpu = plan.devices.gpus[0]
-    others = plan.estimate.get(gpu.name).other_programs_bytes or 0
-    if others >= _LEAST_FREED and gpu.free_bytes is not None:
-        emptied = (replace(gpu, free_bytes=gpu.free_bytes + others), *plan.devices.gpus[1:])
-        yield _Offer("close_programs", gpu.name, {}, Quality.OTHERS, replace(plan.devices, gpus=emptied))
+    yield from _device_offers(plan)
+
+
+def _device_offers(plan: Plan) -> Iterator[_Offer]:
+    """What other programs hold on each card, and each card that somebody switched off."""
+    devices = plan.devices
+    for gpu in devices.gpus:
+        others = plan.estimate.get(gpu.name).other_programs_bytes or 0
+        if others >= _LEAST_FREED and gpu.free_bytes is not None:
+            emptied = replace(gpu, free_bytes=gpu.free_bytes + others)
+            gpus = tuple(emptied if device is gpu else device for device in devices.gpus)
+            yield _Offer("close_programs", gpu.name, {}, Quality.OTHERS, replace(devices, gpus=gpus))
+    for gpu in () if plan.is_edited else further_cards(devices):
+        yield _Offer("use_device", gpu.name, {}, Quality.OTHERS, with_device(devices, gpu))
 
 
 _KV_STEPS = {"f32": "f16", "f16": "q8_0", "bf16": "q8_0", "q8_0": "q4_0"}
@@ -156,7 +172,7 @@ def _trade(inputs: PlanInputs, plan: Plan, now: _State, offer: _Offer) -> Trade 
     wishes = replace(plan.wishes, **offer.changes)
     changed = replace(inputs, wishes=wishes, devices=offer.devices or plan.devices)
     keeps = plan.is_edited and offer.code != "preset"
-    placement = plan.placement if keeps else placement_for(model, changed.devices, wishes)
+    placement = plan.placement if keeps else placement_for(model, changed.devices, wishes, inputs.calibration)
     if keeps and "kv_home" in offer.changes:
         placement = replace(placement, kv_home=wishes.kv_home)
     after = _state(changed, placement, plan)
@@ -221,8 +237,8 @@ def _prompt_factor(inputs: PlanInputs, changed: PlanInputs, now: _State, after: 
     nothing is copied to the GPU, so that this does not decide."""
     if now.speed.prompt_tps is not None and after.speed.prompt_tps is not None:
         return after.speed.prompt_tps / now.speed.prompt_tps
-    offloads = inputs.devices.gpus[0].kind is not DeviceKind.RPC and "--no-op-offload" not in inputs.wishes.extra
-    if not offloads:
+    offloads = [offloading_gpu(in_use(i.devices, s.placement)) for i, s in ((inputs, now), (changed, after))]
+    if None in offloads or "--no-op-offload" in inputs.wishes.extra:
         return None
     before, then = _copied_per_token(inputs, now.placement), _copied_per_token(changed, after.placement)
     return before / then if before and then else None
@@ -235,15 +251,18 @@ def _copied_per_token(inputs: PlanInputs, placement: Placement) -> float:
 
 
 def _freed_bytes(inputs: PlanInputs, changed: PlanInputs, plan: Plan, offer: _Offer, after: Placement) -> int:
-    """VRAM that the offer frees while every weight stays where it is (of a preset: with its own placement)."""
-    gpu = plan.devices.gpus[0].name
+    """VRAM that the offer frees on all cards while every weight stays where it is (of a preset: with its own)."""
+    gpus = [device.name for device in plan.devices.gpus]
     if offer.code == "close_programs":
-        return (changed.devices.get(gpu).free_bytes or 0) - (plan.devices.get(gpu).free_bytes or 0)
+        name = str(offer.value)
+        return (changed.devices.get(name).free_bytes or 0) - (plan.devices.get(name).free_bytes or 0)
+    if offer.code == "use_device":
+        return 0
     if offer.code != "preset":
         kv_home = changed.wishes.kv_home if "kv_home" in offer.changes else plan.placement.kv_home
         after = replace(plan.placement, kv_home=kv_home)
-    then = estimate(inputs.model, after, plan.devices, run_settings(inputs.model, changed.wishes, 0))
-    return plan.estimate.get(gpu).total_bytes - then.get(gpu).total_bytes
+    then = estimate(inputs.model, after, plan.devices, run_settings(inputs.model, changed.wishes, 0, inputs.files))
+    return sum(plan.estimate.get(name).total_bytes - then.get(name).total_bytes for name in gpus)
 
 
 def _expert_bytes(model: ModelInfo) -> int:

@@ -20,6 +20,7 @@ from app.hardware.types import HardwareSnapshot
 from app.model.demo import ensure_demo_model
 from app.model.types import ModelInfo
 from app.monitor.ring import RingBuffer
+from app.planner.second_gpu import SecondGpu
 from app.planner.trades import Trade
 from app.planner.types import Card, Plan
 from app.session.board_controller import BoardController
@@ -138,6 +139,11 @@ class AppSession(QObject):
     def trades(self) -> tuple[Trade, ...] | None:
         """What the plan could have for something else, the best first; None while that is being worked out."""
         return self._trades.result
+
+    @property
+    def second_gpu(self) -> SecondGpu | None:
+        """Is the second GPU worth it; None with one card, and until it is worked out."""
+        return self._trades.second_gpu
 
     @property
     def run(self) -> RunState:

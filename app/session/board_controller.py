@@ -160,6 +160,8 @@ class BoardController(QObject):
         """Take an offer: a preset, or other wishes."""
         if trade.code == "preset":
             self.apply_preset(str(trade.value))
+        elif trade.code == "use_device":
+            self.set_device_enabled(str(trade.value), True)
         elif trade.changes:
             self.set_wishes(**trade.changes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.planner.plan import PlanInputs
+from app.planner.second_gpu import SecondGpu, second_gpu
 from app.planner.trades import Trade, trades
 from app.planner.types import Plan
 from app.session.jobs import JobRunner
@@ -14,7 +15,8 @@ _SETTLE_MS = 300
 
 
 class TradesController(QObject):
-    """``result`` belongs to the plan that was given last; None until it is known. ``changed`` when it was replaced."""
+    """``result`` and ``second_gpu`` (is it worth it; None with one card) belong to the plan that was given last;
+    ``result`` is None until both are known. ``changed`` when they were replaced."""
 
     changed = Signal()
 
@@ -22,6 +24,7 @@ class TradesController(QObject):
         super().__init__(parent)
         self._jobs = jobs
         self.result: tuple[Trade, ...] | None = None
+        self.second_gpu: SecondGpu | None = None
         self._inputs: PlanInputs | None = None
         self._plan: Plan | None = None
         self._is_working = False
@@ -47,14 +50,20 @@ class TradesController(QObject):
         if inputs is None or plan is None or self._is_working:
             return
         self._is_working = True
-        self._jobs.run(lambda: trades(inputs, plan), lambda result, error: self._on_done(plan, result, error))
+        self._jobs.run(
+            lambda: (trades(inputs, plan), second_gpu(inputs, plan)),
+            lambda result, error: self._on_done(plan, result, error),
+        )
 
-    def _on_done(self, plan: Plan, result: tuple[Trade, ...] | None, error: Exception | None) -> None:
+    def _on_done(
+        self, plan: Plan, result: tuple[tuple[Trade, ...], SecondGpu | None] | None, error: Exception | None
+    ) -> None:
         self._is_working = False
         if plan is not self._plan:
             self._work()
             return
         if error is not None:
             raise error  # a mistake of ours: the log and the window's handler of such tell it
-        self.result = result
+        assert result is not None
+        self.result, self.second_gpu = result
         self.changed.emit()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.words import (
     _texts_cli,
     _texts_command,
+    _texts_devices,
     _texts_doctor,
     _texts_downloads,
     _texts_engine,
@@ -35,6 +36,7 @@ def _join() -> dict[str, tuple[str, str]]:
         _texts_tour,
         _texts_command,
         _texts_lint,
+        _texts_devices,
         _texts_doctor,
         _texts_engine,
         _texts_downloads,

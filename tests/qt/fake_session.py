@@ -14,6 +14,7 @@ from app.planner.moves import move
 from app.planner.placement import expert_layers_in_ram, with_experts_in_ram
 from app.planner.plan import kv_settings, make_plan, run_settings_of
 from app.planner.presets import wishes_for_preset
+from app.planner.second_gpu import second_gpu
 from app.planner.trades import trades
 from app.planner.types import Refusal, Wishes
 from app.session.board_state import BoardState, ChangeBoard
@@ -22,6 +23,7 @@ from app.settings.settings import Settings, changed
 from app.work.engines import capabilities_of
 from app.work.exporting import command_text
 from app.work.planning import plan_inputs
+from tests.qt.fake_files import FakePaste, FakePlanFiles
 
 
 class FakeSession(QObject):
@@ -54,6 +56,8 @@ class FakeSession(QObject):
         self.plan = None
         self.verification = None
         self.wished = []
+        self.plan_files = FakePlanFiles(self.wished, self)
+        self.paste = FakePaste(self)
         self._board = BoardState(Wishes())
         self._columns = {}
         if model is not None:
@@ -135,6 +139,10 @@ class FakeSession(QObject):
     @property
     def trades(self):
         return trades(self._plan_inputs(), self.plan) if self.plan else None
+
+    @property
+    def second_gpu(self):
+        return second_gpu(self._plan_inputs(), self.plan) if self.plan else None
 
     def apply_trade(self, index):
         trade = self.trades[index]

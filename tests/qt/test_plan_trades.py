@@ -1,7 +1,9 @@
 """The card "What next": the best offers with their gain, and a click that takes one."""
 
 import pytest
+from PySide6.QtCore import Qt
 
+from app.planner.second_gpu import SecondGpu, Worth
 from app.planner.trades import Quality, Trade
 from app.ui.pages.plan import PlanPage
 from app.ui.pages.plan_trades import TradesCard, gain, how
@@ -115,3 +117,25 @@ def test_that_every_cost_has_its_word(quality):
     told = how(_trade(quality=quality))
     assert told.startswith("frees 816 MiB, +2.2 layers")
     assert (told.count(",") == 2) == (quality not in (Quality.SAME, Quality.OTHERS))
+
+
+def test_that_what_the_second_card_gains_is_the_last_row_and_no_button(qtbot):
+    answer = SecondGpu(
+        devices=("CUDA1",), alone="CUDA0", is_on=True, decode=Worth.FASTER, prompt=Worth.MORE_IN_VRAM,
+        decode_with=31.0, decode_without=22.5, decode_factor=31.0 / 22.5, prompt_with=None, prompt_without=None,
+        prompt_factor=None, ram_read_with_bytes=0, ram_read_without_bytes=600 * MIB,
+    )  # fmt: skip
+    card = TradesCard()
+    qtbot.addWidget(card)
+    card.resize(320, 600)
+    card.show()
+    card.show_trades((_trade(),), answer)
+    offer, fact = card.rows
+    assert (fact.what.text(), fact.gain.text()) == ("CUDA1 beside CUDA0", "+8.5 tok/s")
+    assert fact.how.text().startswith("Prompts gain as well")
+    assert "31.0 tok/s instead of 22.5" in fact.accessibleName()
+    assert fact.focusPolicy() is Qt.FocusPolicy.NoFocus
+    assert offer.focusPolicy() is Qt.FocusPolicy.StrongFocus
+    card.show_trades((_trade(),) * 7, answer)
+    assert len(card.rows) == 5
+    assert card.rows[-1].what.text() == "CUDA1 beside CUDA0"

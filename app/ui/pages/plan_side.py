@@ -287,7 +287,7 @@ class SidePanel(QWidget):
     @Slot()
     def refresh_trades(self) -> None:
         """Follow the offers."""
-        self.trades.show_trades(self._session.trades)
+        self.trades.show_trades(self._session.trades, self._session.second_gpu)
 
     @Slot()
     def refresh_selection(self) -> None:

@@ -8,11 +8,13 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QWi
 from typing_extensions import override
 
 from app.common.units import MIB
+from app.planner.second_gpu import SecondGpu
 from app.planner.trades import Quality, Trade
 from app.ui.theme.fonts import scaled, tabular
 from app.ui.widgets.frames import CardFrame, Rule
 from app.ui.widgets.labels import DimLabel, ElidedLabel, SectionTitle, set_look
 from app.words import say
+from app.work.card_answer import gain_text, prompt_text, second_gpu_text
 
 MOST_OFFERS = 5
 _GAP = 2
@@ -86,13 +88,26 @@ class TradeRow(QPushButton):
         self.how.setText(how(trade))
         self.how.setVisible(bool(self.how.text()))
         self.setEnabled(True)
-        can_apply = bool(trade.changes)
+        can_apply = trade.can_apply
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, not can_apply)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if can_apply else Qt.FocusPolicy.NoFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor if can_apply else Qt.CursorShape.ArrowCursor)
         tip = say("trade.apply.tip") if can_apply else ""
         self.setToolTip(say("ui.sentences", first=f"{how(trade)}.", second=tip).strip())
         self.setAccessibleName(say("trade.apply", what=what(trade), gain=gain(trade), how=how(trade)))
+
+    def show_second_gpu(self, answer: SecondGpu) -> None:
+        """What the cards beside the best one gain: a fact, no offer."""
+        self.what.setText(say("second_gpu.row", devices=say("cli.comma").join(answer.devices), alone=answer.alone))
+        self.gain.setText(gain_text(answer))
+        self.how.setText(prompt_text(answer))
+        self.how.setVisible(True)
+        self.setEnabled(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setCursor(Qt.CursorShape.ArrowCursor)
+        self.setToolTip(second_gpu_text(answer))
+        self.setAccessibleName(second_gpu_text(answer))
 
     @override
     def sizeHint(self) -> QSize:
@@ -187,20 +202,23 @@ class TradesCard(CardFrame):
         """The line that stands where there is no offer; empty when there is one."""
         return "" if self._note.isHidden() else self._note.text()
 
-    def show_trades(self, trades: tuple[Trade, ...] | None) -> None:
-        """Show the best offers; None while they are being worked out keeps the old ones, greyed."""
+    def show_trades(self, trades: tuple[Trade, ...] | None, answer: SecondGpu | None = None) -> None:
+        """Show the best offers; None while they are being worked out keeps the old ones, greyed. ``answer``: what a
+        second GPU gains, as the last row."""
         if trades is None:
             for row in self._all:
                 row.setEnabled(False)
             self._note.setText(say("trade.waiting"))
             self._follow_height()
             return
-        shown = trades[:MOST_OFFERS]
-        self._n_shown = len(shown)
+        shown = trades[: MOST_OFFERS - (answer is not None)]
+        self._n_shown = len(shown) + (answer is not None)
         self._note.setText(say("trade.none"))
         for row, trade in zip(self._all, shown, strict=False):
             row.show_trade(trade)
-        self._box.show_first(len(shown))
+        if answer is not None:
+            self._all[len(shown)].show_second_gpu(answer)
+        self._box.show_first(self._n_shown)
         self.updateGeometry()
         self._follow_height()
 
