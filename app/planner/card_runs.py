@@ -77,6 +77,21 @@ def packed_runs(devices: DeviceSet, sizes: Sequence[int], n_units: int, room: Se
     return shared_runs(devices, sizes, n_units, [round(part) for part in parts])
 
 
+def runs_around(devices: DeviceSet, sizes: Sequence[int], n_units: int, room: Sequence[int], main: int) -> Runs:
+    """As many whole units as fit on each card but number ``main``, which gets all the rest: the fastest card then has
+    most of the dense parts and of the KV. Cards before it take units in front, those behind it the last ones."""
+    units = list(sizes[len(sizes) - n_units :])
+    lengths = [0] * len(room)
+    for i in (*range(main), *range(len(room) - 1, main, -1)):
+        left = room[i]
+        while units and left >= (size := units[0 if i < main else -1]):
+            left -= size
+            lengths[i] += 1
+            del units[0 if i < main else -1]
+    lengths[main] = len(units)
+    return tuple(zip((d.name for d in devices.gpus), lengths, strict=True))
+
+
 def moved_home(placement: Placement, names: Sequence[str], blocks: set[int], device: str) -> Runs:
     """The runs after these blocks went to ``device`` (a name of ``names``, else RAM): the nearest the engine can say.
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from app.model.types import ModelInfo, Role
-from app.planner.card_runs import Runs, packed_runs, rooms, shared_runs, unit_bytes
+from app.planner.card_runs import Runs, packed_runs, rooms, runs_around, shared_runs, unit_bytes
 from app.planner.expert_fill import Estimator, fill_experts
 from app.planner.placement import NOT_LOADED, runs_for, with_experts_in_ram
 from app.planner.types import Device, DeviceSet, KvHome, MemoryEstimate, Placement
@@ -43,6 +43,11 @@ class Measures:
     cost: Cost
     seconds: Seconds
     kv_by_block: tuple[int, ...] = ()
+
+    def per_token(self, placement: Placement) -> float:
+        """Seconds per token, or bytes from RAM where nobody knows how long these take."""
+        seconds = self.seconds(placement)
+        return self.cost(placement) if seconds is None else seconds
 
 
 def fill(
@@ -74,9 +79,8 @@ def _worth(placement: Placement, devices: DeviceSet, measures: Measures) -> tupl
     """What to be small: over-full or not, then time (or bytes) per token with a little for every further card."""
     predicted = measures.estimate(placement)
     is_over = any(predicted.get(d.name).fits is False for d in devices.gpus)
-    seconds = measures.seconds(placement)
     n_cards = sum(1 for _, n_units in placement.runs if n_units)
-    return is_over, (measures.cost(placement) if seconds is None else seconds) * (1 + _MORE_CARDS_GAIN * n_cards)
+    return is_over, measures.per_token(placement) * (1 + _MORE_CARDS_GAIN * n_cards)
 
 
 def _fill_set(
@@ -94,15 +98,30 @@ def _fill_set(
     everything = [p for p in _all_in(model, devices, homes_only, kv, estimate) if _fits(estimate(p), devices)]
     if everything:
         return min(everything, key=lambda p: measures.seconds(p) or 0.0) if len(everything) > 1 else everything[0]
-    starts = [bare]
-    if len(devices.gpus) > 1:
-        starts.append(_with_runs(model, devices, bare, _dense_runs(model, devices, bare, units, measures)))
-    fitting = [p for p in starts if _fits(estimate(p), devices)]
+    fitting = [p for p in _starts(model, devices, bare, kv, measures) if _fits(estimate(p), devices)]
     if fitting:
-        return min((fill_experts(model, devices, p, estimate) for p in fitting), key=measures.cost)
+        found = [fill_experts(model, devices, p, estimate) for p in fitting]
+        return min(found, key=measures.per_token) if len(found) > 1 else found[0]
     if n_units is not None:
         return bare
     return _with_less_on_cards(model, devices, bare, measures)
+
+
+def _starts(
+    model: ModelInfo, devices: DeviceSet, bare: Placement, kv: Sequence[int], measures: Measures
+) -> Iterator[Placement]:
+    """Homes to fill with experts: by whole layers, by dense parts, and with all but the fastest card packed full."""
+    yield bare
+    if len(devices.gpus) == 1:
+        return
+    n_units = bare.n_gpu_layers
+    yield _with_runs(model, devices, bare, _dense_runs(model, devices, bare, n_units, measures))
+    speeds = [device.bandwidth_gbs or 0.0 for device in devices.gpus]
+    if measures.seconds(bare) is not None:
+        sizes = unit_bytes(model, kv, with_experts=True)
+        room = rooms(devices, measures.estimate(bare))
+        runs = runs_around(devices, sizes, n_units, room, speeds.index(max(speeds)))
+        yield _with_runs(model, devices, bare, runs)
 
 
 def _with_runs(model: ModelInfo, devices: DeviceSet, bare: Placement, runs: Runs) -> Placement:

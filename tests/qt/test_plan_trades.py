@@ -119,7 +119,7 @@ def test_that_every_cost_has_its_word(quality):
     assert (told.count(",") == 2) == (quality not in (Quality.SAME, Quality.OTHERS))
 
 
-def test_that_what_the_second_card_gains_is_the_last_row_and_no_button(qtbot):
+def test_that_what_the_second_card_gains_is_the_first_row_and_no_button(qtbot):
     answer = SecondGpu(
         devices=("CUDA1",), alone="CUDA0", is_on=True, decode=Worth.FASTER, prompt=Worth.MORE_IN_VRAM,
         decode_with=31.0, decode_without=22.5, decode_factor=31.0 / 22.5, prompt_with=None, prompt_without=None,
@@ -130,12 +130,13 @@ def test_that_what_the_second_card_gains_is_the_last_row_and_no_button(qtbot):
     card.resize(320, 600)
     card.show()
     card.show_trades((_trade(),), answer)
-    offer, fact = card.rows
+    fact, offer = card.rows
     assert (fact.what.text(), fact.gain.text()) == ("CUDA1 beside CUDA0", "+8.5 tok/s")
     assert fact.how.text().startswith("Prompts gain as well")
     assert "31.0 tok/s instead of 22.5" in fact.accessibleName()
     assert fact.focusPolicy() is Qt.FocusPolicy.NoFocus
     assert offer.focusPolicy() is Qt.FocusPolicy.StrongFocus
+    with qtbot.waitSignal(card.apply_requested, check_params_cb=lambda index: index == 0, timeout=0):
+        offer.click()
     card.show_trades((_trade(),) * 7, answer)
     assert len(card.rows) == 5
-    assert card.rows[-1].what.text() == "CUDA1 beside CUDA0"

@@ -183,7 +183,7 @@ class TradesCard(CardFrame):
         self._note = DimLabel(wrap=True)
         self._all = [TradeRow() for _ in range(MOST_OFFERS)]
         self._box = _Rows(self._all)
-        self._n_shown = 0
+        self._n_shown = self._n_facts = 0
         self._title = SectionTitle(say("trade.title"))
         self.body.addWidget(self._title)
         self.body.addWidget(self._note)
@@ -204,20 +204,22 @@ class TradesCard(CardFrame):
 
     def show_trades(self, trades: tuple[Trade, ...] | None, answer: SecondGpu | None = None) -> None:
         """Show the best offers; None while they are being worked out keeps the old ones, greyed. ``answer``: what a
-        second GPU gains, as the last row."""
+        second GPU gains, as the first row."""
         if trades is None:
             for row in self._all:
                 row.setEnabled(False)
             self._note.setText(say("trade.waiting"))
             self._follow_height()
             return
-        shown = trades[: MOST_OFFERS - (answer is not None)]
-        self._n_shown = len(shown) + (answer is not None)
-        self._note.setText(say("trade.none"))
-        for row, trade in zip(self._all, shown, strict=False):
-            row.show_trade(trade)
+        rows = self._all
+        self._n_facts = 0 if answer is None else 1
         if answer is not None:
-            self._all[len(shown)].show_second_gpu(answer)
+            rows[0].show_second_gpu(answer)
+        shown = trades[: MOST_OFFERS - self._n_facts]
+        self._n_shown = self._n_facts + len(shown)
+        self._note.setText(say("trade.none"))
+        for row, trade in zip(rows[self._n_facts :], shown, strict=False):
+            row.show_trade(trade)
         self._box.show_first(self._n_shown)
         self.updateGeometry()
         self._follow_height()
@@ -258,4 +260,4 @@ class TradesCard(CardFrame):
     def _on_clicked(self) -> None:
         row = self.sender()
         if isinstance(row, TradeRow):
-            self.apply_requested.emit(int(row.property("index")))
+            self.apply_requested.emit(int(row.property("index")) - self._n_facts)

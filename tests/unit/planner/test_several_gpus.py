@@ -175,6 +175,18 @@ def test_that_the_faster_card_is_filled_first_where_speeds_are_known(real_header
     assert shared.get("CUDA1").weights_bytes > 1.5 * shared.get("CUDA0").weights_bytes
 
 
+def test_that_the_fast_card_keeps_most_of_the_dense_parts_when_not_all_experts_fit(real_headers):
+    fast, slow = _cards(10000, 5000).gpus
+    devices = replace(_cards(), gpus=(replace(fast, bandwidth_gbs=400.0), replace(slow, bandwidth_gbs=140.0)))
+    plan = _plan(real_headers["qwen3-30b"], devices)
+    (_, front), (_, back) = plan.placement.runs
+    assert front > 2.5 * back, "its share of the room would be half of that"
+    on_slow = {name for name, device in plan.placement.overrides.items() if homes(plan.placement)[front] == device}
+    assert not on_slow
+    alone = _plan(real_headers["qwen3-30b"], replace(devices, gpus=devices.gpus[:1]))
+    assert plan.speed.decode_tps > alone.speed.decode_tps
+
+
 def test_that_a_slow_second_card_is_not_used_where_it_would_cost_speed(real_headers):
     model = real_headers["deepseek-v2-lite"]
     fast, slow = _cards(9500, 9500).gpus
