@@ -153,15 +153,7 @@ def write_crash_report(paths: AppPaths, error: _Hook, thread_name: str) -> Crash
     now = datetime.now().astimezone()
     kind, value, _ = error
     summary = _without_home(f"{kind.__name__}: {value}")
-    lines = [
-        "Lanewise crash report",
-        f"time      {now.isoformat(timespec='seconds')}",
-        f"thread    {thread_name}",
-        *_versions(),
-        "",
-        _without_home("".join(traceback.format_exception(*error))),
-    ]
-    text = "\n".join(lines)
+    text = crash_text(error, thread_name, now)
     path = paths.logs / f"crash-{now:%Y%m%d-%H%M%S-%f}.txt"
     try:
         paths.logs.mkdir(parents=True, exist_ok=True)
@@ -172,6 +164,19 @@ def write_crash_report(paths: AppPaths, error: _Hook, thread_name: str) -> Crash
         _log.warning("No crash report: %s", problem)
         return CrashReport(summary, text, None)
     return CrashReport(summary, text, path)
+
+
+def crash_text(error: _Hook, thread_name: str = "MainThread", at: datetime | None = None) -> str:
+    """What a crash report says: when, where, which versions, the traceback; without the user's name in paths."""
+    lines = [
+        "Lanewise crash report",
+        f"time      {(at or datetime.now().astimezone()).isoformat(timespec='seconds')}",
+        f"thread    {thread_name}",
+        *_versions(),
+        "",
+        _without_home("".join(traceback.format_exception(*error))),
+    ]
+    return "\n".join(lines)
 
 
 def _versions() -> list[str]:

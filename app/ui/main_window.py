@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QByteArray, QMimeData, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QByteArray, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -26,11 +26,14 @@ from app.common.problem import Severity
 from app.common.resources import resource_path
 from app.session.state import RunPhase
 from app.settings import Settings
+from app.ui.qt_words import follow_language
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.drop_veil import DropVeil
 from app.ui.widgets.message_strip import MessageStrip
 from app.ui.widgets.rail import Rail
 from app.ui.widgets.shortcut_list import ShortcutList
+from app.ui.window_drop import PLAN_ENDING, dropped_file
+from app.ui.window_keys import KEYS, add_shortcuts
 from app.words import Language, say, set_language, system_language
 
 if TYPE_CHECKING:
@@ -80,17 +83,6 @@ _PAGES = (
     _PageKind("settings", _settings_page, bottom=True),
 )
 
-_KEYS = (
-    ("Ctrl+O", "window.key.open"),
-    ("Ctrl+Z", "window.key.undo"),
-    ("Ctrl+Shift+Z", "window.key.redo"),
-    ("Ctrl+L", "window.key.launch"),
-    ("Ctrl+Shift+C", "window.key.copy"),
-    ("Ctrl+1", "window.key.pages"),
-    ("F1", "window.keys"),
-)
-
-
 _OTHER_PAGES_MS = 1500
 """The pages that nobody looks at yet wait for the first plan, or this long when there is none."""
 
@@ -122,9 +114,11 @@ class MainWindow(QWidget):
         self._theme = theme
         self._pages: dict[str, QWidget] = {}
         self._was_painted = False
+        self._may_close = False
         self._run_phase = RunPhase.STOPPED
         self._language = _wanted_language(shown.language)
         set_language(self._language)
+        follow_language()
         theme.set_mode(ThemeMode(shown.theme))
         self.setAcceptDrops(True)
         self.setMinimumSize(QSize(1040, 640))
@@ -163,6 +157,7 @@ class MainWindow(QWidget):
         session.run_changed.connect(self._on_run)
         session.plan_changed.connect(self._on_plan)
         session.undo_stack.indexChanged.connect(self._on_step)
+        session.plan_files.changed.connect(self._refresh_title)
         self._refresh_title()
         if self._was_painted:
             self._show_pages()
@@ -239,16 +234,20 @@ class MainWindow(QWidget):
 
     def _make_shortcuts(self) -> None:
         stack = self._session.undo_stack
-        for keys, slot in (
-            ("Ctrl+O", self._on_open_key),
-            ("Ctrl+Z", stack.undo),
-            ("Ctrl+Shift+Z", stack.redo),
-            ("Ctrl+Y", stack.redo),
-            ("Ctrl+L", self._on_launch_key),
-            ("Ctrl+Shift+C", self._on_copy_key),
-            ("F1", self.show_keys),
-        ):
-            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+        slots: dict[str, Callable[[], object]] = {
+            "Ctrl+O": self._on_open_key,
+            "Ctrl+S": lambda: self.plan_page.files.save(),
+            "Ctrl+Shift+O": lambda: self.plan_page.files.open(),
+            "Ctrl+Shift+V": lambda: self.plan_page.files.paste(),
+            "Ctrl+D": lambda: self.plan_page.files.compare_before(),
+            "Ctrl+Z": stack.undo,
+            "Ctrl+Shift+Z": stack.redo,
+            "Ctrl+Y": stack.redo,
+            "Ctrl+L": self._on_launch_key,
+            "Ctrl+Shift+C": self._on_copy_key,
+            "F1": self.show_keys,
+        }
+        add_shortcuts(self, slots)
         for number in range(1, len(_PAGES) + 1):
             shortcut = QShortcut(QKeySequence(f"Ctrl+{number}"), self)
             shortcut.setProperty("page", _PAGES[number - 1].name)
@@ -257,7 +256,7 @@ class MainWindow(QWidget):
     @Slot()
     def show_keys(self) -> None:
         """Show the list of keys."""
-        ShortcutList(_KEYS, self).show()
+        ShortcutList(KEYS, self).show()
 
     @Slot()
     def _on_page_key(self) -> None:
@@ -321,6 +320,7 @@ class MainWindow(QWidget):
         if wanted is not self._language:
             self._language = wanted
             set_language(wanted)
+            follow_language()
             QTimer.singleShot(0, self._rebuild)
 
     @Slot()
@@ -336,10 +336,18 @@ class MainWindow(QWidget):
         self._refresh_title()
         QTimer.singleShot(0, self._make_next_page)
 
+    @Slot()
     def _refresh_title(self) -> None:
-        model = self._attached.model if self._attached is not None else None
+        """The model's file, and the plan's with a mark while it is not saved."""
+        session = self._attached
+        model = session.model if session is not None else None
         file = PurePath(model.path).name if model is not None else None
-        self.setWindowTitle(say("window.title", file=file) if file else say("window.title_empty"))
+        plan = session.plan_files.path if session is not None and file else None
+        if plan is not None:
+            self.setWindowTitle(say("window.title_plan", plan=PurePath(plan).name, file=file))
+        else:
+            self.setWindowTitle(say("window.title", file=file) if file else say("window.title_empty"))
+        self.setWindowModified(session is not None and session.plan_files.is_modified)
 
     # Qt overrides.
 
@@ -365,7 +373,7 @@ class MainWindow(QWidget):
 
     @override
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if self._attached is not None and _model_path(event.mimeData()) is not None:
+        if self._attached is not None and dropped_file(event.mimeData()) is not None:
             event.setDropAction(Qt.DropAction.CopyAction)
             event.accept()
             self._veil.cover()
@@ -379,25 +387,36 @@ class MainWindow(QWidget):
     @override
     def dropEvent(self, event: QDropEvent) -> None:
         self._veil.hide()
-        path = _model_path(event.mimeData())
-        if path is not None:
-            event.setDropAction(Qt.DropAction.CopyAction)
-            event.accept()
+        path = dropped_file(event.mimeData())
+        if path is None:
+            return
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+        if path.lower().endswith(PLAN_ENDING):
+            self._session.plan_files.open(path)
+        else:
             self._session.open_model(path)
 
     @override
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._attached is not None:
+            from app.ui.dialogs.ask_close import AskClose, must_ask
+
+            if not self._may_close and must_ask(self._attached):
+                event.ignore()
+                question = AskClose(self._attached, self)
+                question.accepted.connect(self._on_close_granted)
+                question.open()
+                return
             geometry = b64encode(self.saveGeometry().data()).decode("ascii")
             self._attached.change_settings(window_geometry=geometry)
         super().closeEvent(event)
 
+    @Slot()
+    def _on_close_granted(self) -> None:
+        self._may_close = True
+        self.close()
+
 
 def _wanted_language(setting: str) -> Language:
     return system_language() if setting == "system" else Language(setting)
-
-
-def _model_path(data: QMimeData) -> str | None:
-    """The first local .gguf file of a drag."""
-    paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
-    return next((path for path in paths if path.lower().endswith(".gguf")), None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QLibraryInfo, QLocale, QTimer, QTranslator
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.common.paths import app_paths
@@ -18,7 +18,6 @@ from app.settings import LoadedSettings, changed, load
 from app.ui.garbage import MainThreadGarbage
 from app.ui.main_window import MainWindow
 from app.ui.theme.manager import ThemeManager, ThemeMode
-from app.words import Language, current_language
 
 if TYPE_CHECKING:
     # Imported after the first paint: what stands behind the session takes longer than showing the frame.
@@ -37,16 +36,6 @@ def make_application() -> QApplication:
     app.setApplicationDisplayName("Lanewise")
     app.setDesktopFileName("lanewise")
     return app
-
-
-def _translate_qt(app: QApplication) -> None:
-    """Qt's own words (file dialogs, context menus) in our language."""
-    if current_language() is not Language.ZH_CN:
-        return
-    translator = QTranslator(app)
-    folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
-    if translator.load(QLocale("zh_CN"), "qtbase", "_", folder):
-        app.installTranslator(translator)
 
 
 def start_settings(options: WindowOptions) -> LoadedSettings:
@@ -81,7 +70,24 @@ class Starter:
         self.session: AppSession | None = None
 
     def begin(self) -> None:
-        """Make the session; look for everything; open the asked-for, the last, or the demo model."""
+        """Make the session; look for everything; open the asked-for, the last, or the demo model. A bug on the way is
+        shown with its report, since a window without a session shows nothing."""
+        try:
+            self._begin()
+        except Exception as error:
+            self._tell_failure(error)
+
+    def _tell_failure(self, error: Exception) -> None:
+        sys.excepthook(type(error), error, error.__traceback__)
+        if not self._options.smoke:
+            from app.common.log import crash_text
+            from app.ui.dialogs.start_failed import StartFailed
+
+            why = f"{type(error).__name__}: {error}"
+            StartFailed(why, crash_text((type(error), error, error.__traceback__)), self._window).exec()
+        QApplication.exit(1)
+
+    def _begin(self) -> None:
         from app.hardware.snapshot_file import load_snapshot
 
         options = self._options
@@ -127,7 +133,6 @@ def run_window(options: WindowOptions) -> int:
     theme.apply(app)
     MainThreadGarbage(app)
     window = MainWindow(None, theme, loaded.settings)
-    _translate_qt(app)
     starter = Starter(window, options, loaded.problem)
     window.first_painted.connect(starter.begin)
     if options.smoke:

@@ -69,6 +69,7 @@ ENTRIES: Entries = {
     ),
     "paste.copy": ("Copy", "复制"),
     "undo.paste": ("load the pasted command", "载入粘贴的命令"),
+    "ui.close": ("Close", "关闭"),
     # what the board does not model
     "kept.title": ("Kept as is:", "按原样保留："),
     "kept.tip": (
@@ -129,13 +130,9 @@ ENTRIES: Entries = {
     "compare.change": ("Change", "变化"),
     "compare.file": ("Saved plan…", "已保存的方案…"),
     # exports
-    "export.cmd": ("Script for cmd (.bat)…", "cmd 脚本（.bat）…"),
-    "export.powershell": ("Script for PowerShell (.ps1)…", "PowerShell 脚本（.ps1）…"),
-    "export.bash": ("Script for bash (.sh)…", "bash 脚本（.sh）…"),
-    "export.preset": ("Router preset (.ini)…", "路由预设（.ini）…"),
-    "export.llama-swap": ("llama-swap entry (.yaml)…", "llama-swap 条目（.yaml）…"),
-    "export.transformers": ("transformers script (.py)…", "transformers 脚本（.py）…"),
-    "export.plan": ("Plan file (.json)…", "方案文件（.json）…"),
+    "plan.export.preset": ("Router preset (.ini)…", "路由预设（.ini）…"),
+    "plan.export.llama-swap": ("llama-swap entry (.yaml)…", "llama-swap 条目（.yaml）…"),
+    "plan.export.transformers": ("transformers script (.py)…", "transformers 脚本（.py）…"),
     "export.kind.cmd": ("cmd scripts", "cmd 脚本"),
     "export.kind.powershell": ("PowerShell scripts", "PowerShell 脚本"),
     "export.kind.bash": ("Shell scripts", "Shell 脚本"),

@@ -45,6 +45,7 @@ class FakeSession(QObject):
 
     def __init__(self, hardware=None, model=None, **settings):
         super().__init__()
+        settings = {"close_with_server": "stop", **settings}  # a window that asks would outlive its test
         self.settings = Settings(language="en", theme="light", shell="powershell", **settings)
         self.undo_stack = QUndoStack(self)
         self.hardware = hardware

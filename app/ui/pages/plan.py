@@ -11,7 +11,9 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLay
 from app.hardware.types import HardwareSnapshot
 from app.ui.board.board import Board
 from app.ui.pages.plan_command import CommandPanel
+from app.ui.pages.plan_files import PlanFileActions, plan_menu
 from app.ui.pages.plan_header import PlanHeader
+from app.ui.pages.plan_kept import KeptLine
 from app.ui.pages.plan_overrides import OverridesCard
 from app.ui.pages.plan_side import SidePanel
 from app.ui.pages.plan_slider import ExpertSlider
@@ -24,8 +26,6 @@ from app.words import say
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
-
-_SUFFIX = {"cmd": ".bat", "powershell": ".ps1", "bash": ".sh"}
 
 
 def machine_line(hardware: HardwareSnapshot | None) -> str:
@@ -55,10 +55,13 @@ class PlanPage(QWidget):
     def __init__(self, session: AppSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
+        self.files = PlanFileActions(session, self)
         self.header = PlanHeader(session)
+        self.header.set_plan_menu(plan_menu(self.files, session, self.header))
         self.wishes = WishesRow(session)
         self.slider = ExpertSlider(session)
         self.board = Board(session)
+        self.kept = KeptLine(session)
         self.no_gpu = DimLabel(wrap=True)
         self.overrides = OverridesCard()
         self.side = SidePanel(session, self.board)
@@ -97,6 +100,7 @@ class PlanPage(QWidget):
         left.setSpacing(8)
         left.addWidget(self.slider)
         left.addWidget(self.no_gpu)
+        left.addWidget(self.kept)
         left.addWidget(self.board, 1)
         left.addWidget(self.overrides)
         line = QHBoxLayout(widget)
@@ -131,7 +135,7 @@ class PlanPage(QWidget):
         self.wishes.details_toggled.connect(self._on_details)
         self.board.announced.connect(self.command.say)
         self.command.launch_requested.connect(self.launch_requested)
-        self.command.export_requested.connect(self._on_export)
+        self.command.export_requested.connect(self.files.export)
 
     # What the user asks for.
 
@@ -159,17 +163,6 @@ class PlanPage(QWidget):
         if self.command.launch.isEnabled() and not self.command.launch.isHidden():
             self.launch_requested.emit()
 
-    @Slot(str)
-    def _on_export(self, shell: str) -> None:
-        plan = self._session.plan
-        if plan is None:
-            return
-        suffix = _SUFFIX[shell]
-        start = str(Path.home() / f"{Path(plan.model_path).stem}{suffix}")
-        path, _ = QFileDialog.getSaveFileName(self, say("plan.dialog.export"), start, f"*{suffix}")
-        if path:
-            self._session.export_script(path, shell)
-
     # What the session says.
 
     @Slot()
@@ -190,6 +183,7 @@ class PlanPage(QWidget):
             self.overrides.show_rows(plan.overrides)
             self.side.refresh()
         self._refresh_no_gpu()
+        self.kept.refresh()
         self.command.refresh()
         self._refresh_stack()
 

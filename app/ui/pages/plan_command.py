@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
     QHBoxLayout,
-    QMenu,
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
@@ -23,9 +22,11 @@ from typing_extensions import override
 from app.planner.types import Plan
 from app.session.state import EnginePhase, EngineState, RunPhase
 from app.settings.settings import SHELLS
+from app.ui.pages.plan_files import export_menu
+from app.ui.secret import key_in, masked
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.manager import ThemeManager
-from app.ui.widgets.buttons import PlainButton, PrimaryButton
+from app.ui.widgets.buttons import IconButton, PlainButton, PrimaryButton
 from app.ui.widgets.labels import ElidedLabel
 from app.words import say
 
@@ -86,7 +87,8 @@ class CommandView(QPlainTextEdit):
 class CommandPanel(QFrame):
     """Shell tabs, command, Copy, Export, Launch or Stop, and the status line of the page.
 
-    Signals: ``launch_requested``, ``export_requested(shell)``.
+    The API key is dots until the eye is pressed; what is copied holds it. Signals: ``launch_requested``,
+    ``export_requested(kind)``.
     """
 
     launch_requested = Signal()
@@ -105,7 +107,9 @@ class CommandPanel(QFrame):
         self.export = PlainButton(say("plan.export"), look="large")
         self.launch = PrimaryButton(say("plan.launch"))
         self.stop = PlainButton(say("plan.stop"), look="large")
-        self._export_menu = QMenu(self)
+        self.reveal = IconButton("eye", say("key.show"), bare=True)
+        self.reveal.setCheckable(True)
+        self._export_menu = export_menu(self)
         self._build()
         self._connect()
 
@@ -118,9 +122,9 @@ class CommandPanel(QFrame):
             tab.setProperty("shell", shell)
             self.tabs.addButton(tab, i)
             top.addWidget(tab)
-            self._export_menu.addAction(say(f"plan.export.{shell}")).setData(shell)
         top.addSpacing(12)
         top.addWidget(self.status, 1)
+        top.addWidget(self.reveal)
         self.status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         left = QVBoxLayout()
         left.setSpacing(3)
@@ -149,6 +153,7 @@ class CommandPanel(QFrame):
         self._export_menu.triggered.connect(self._on_export)
         self.launch.clicked.connect(self.launch_requested)
         self.stop.clicked.connect(self._session.stop)
+        self.reveal.toggled.connect(self._show_command)
 
     @property
     def shell(self) -> str:
@@ -160,7 +165,7 @@ class CommandPanel(QFrame):
         for button in self.tabs.buttons():
             button.setChecked(button.property("shell") == self.shell)
         plan = self._session.plan
-        self.command.show_command(self._session.command_text(self.shell) if plan is not None else "")
+        self._show_command()
         phase = self._session.run.phase
         running = phase in _RUNNING
         self.launch.setVisible(not running)
@@ -175,6 +180,17 @@ class CommandPanel(QFrame):
         elif self.status.property("hindrance"):
             self.say("")
         self.status.setProperty("hindrance", hindrance is not None)
+
+    @Slot()
+    def _show_command(self) -> None:
+        plan = self._session.plan
+        key = None if plan is None else key_in(plan.argv)
+        is_shown = self.reveal.isChecked()
+        self.reveal.setVisible(key is not None)
+        self.reveal.set_icon("eye-off" if is_shown else "eye")
+        self.reveal.set_name(say("key.hide" if is_shown else "key.show"))
+        text = "" if plan is None else self._session.command_text(self.shell)
+        self.command.show_command(text if is_shown else masked(text, key))
 
     def say(self, text: str) -> None:
         """Show a text in the status line."""

@@ -98,6 +98,9 @@ class PlanHeader(QWidget):
         self._engine = PlainButton("", look="chip")
         self._engine_menu = QMenu(self)
         self._open = PlainButton(say("plan.open"))
+        self._plan = PlainButton(say("planfile.menu"))
+        self._plan.set_icon("plan")
+        self._plan.setToolTip(say("planfile.menu.tip"))
         self._undo = IconButton("undo", say("plan.undo"))
         self._redo = IconButton("redo", say("plan.redo"))
         self._build()
@@ -112,7 +115,7 @@ class PlanHeader(QWidget):
         self._chip_row.setSpacing(8)
         line.addLayout(self._chip_row)
         line.addStretch(1)
-        for widget in (self._engine, self._open, self._undo, self._redo):
+        for widget in (self._engine, self._open, self._plan, self._undo, self._redo):
             line.addWidget(widget)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -138,6 +141,10 @@ class PlanHeader(QWidget):
         self._undo.setEnabled(stack.canUndo())
         self._redo.setEnabled(stack.canRedo())
 
+    def set_plan_menu(self, menu: QMenu) -> None:
+        """What the Plan button offers: plan files, comparisons, pasted commands."""
+        self._plan.setMenu(menu)
+
     @property
     def verdict_text(self) -> str:
         """The verdict as it reads now."""
@@ -160,7 +167,7 @@ class PlanHeader(QWidget):
         if texts and not self._session.is_this_machine:
             texts = (say("plan.chip.saved_machine"), *texts)  # first: chips give way from the end
         self._name.setText(model_title(model) if model is not None else say("plan.no_model"))
-        for button in (self._open, self._undo, self._redo):
+        for button in (self._open, self._plan, self._undo, self._redo):
             button.setVisible(model is not None)
         while len(self._chips) < len(texts):
             self._chips.append(Chip())
@@ -172,7 +179,7 @@ class PlanHeader(QWidget):
 
     def _fit_chips(self) -> None:
         """In a narrow window the chips give way, the last first, before the name is shortened."""
-        buttons = (self._engine, self._open, self._undo, self._redo)
+        buttons = (self._engine, self._open, self._plan, self._undo, self._redo)
         room = self.width() - self._name.sizeHint().width() - 16
         room -= sum(button.sizeHint().width() + 8 for button in buttons if not button.isHidden())
         for chip in self._chips:

@@ -35,9 +35,12 @@ _ACTIVE = (RunPhase.STARTING, RunPhase.READY, RunPhase.STOPPING)
 
 
 class CopyField(QWidget):
-    """A label, a read-only text that can be selected, and a Copy button; its width never changes with its text."""
+    """A label, a read-only text that can be selected, and a Copy button; its width never changes with its text.
 
-    def __init__(self, label: str, characters: int, parent: QWidget | None = None) -> None:
+    A secret is dots until the eye beside it is pressed; Copy copies it all the same.
+    """
+
+    def __init__(self, label: str, characters: int, parent: QWidget | None = None, *, is_secret: bool = False) -> None:
         super().__init__(parent)
         self._label = label
         caption = DimLabel(label)
@@ -51,16 +54,33 @@ class CopyField(QWidget):
         self._copy = IconButton("copy", say("run.copy_what", what=label), bare=True)
         self._copy.setEnabled(False)
         self._copy.clicked.connect(self._on_copy)
+        self._is_secret = is_secret
+        self._reveal = IconButton("eye", say("key.show"), bare=True)
+        self._reveal.setCheckable(True)
+        self._reveal.setVisible(False)
+        self._reveal.toggled.connect(self._on_reveal)
+        if is_secret:
+            self._field.setEchoMode(QLineEdit.EchoMode.Password)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
-        for widget in (caption, self._field, self._copy):
+        for widget in (caption, self._field, self._reveal, self._copy):
             layout.addWidget(widget)
 
     @property
     def text(self) -> str:
-        """What is shown."""
+        """What is copied."""
         return self._field.text()
+
+    @property
+    def shown_text(self) -> str:
+        """What can be read on the screen."""
+        return self._field.displayText()
+
+    @property
+    def reveal_button(self) -> IconButton:
+        """The eye of a secret."""
+        return self._reveal
 
     @property
     def copy_button(self) -> IconButton:
@@ -72,9 +92,17 @@ class CopyField(QWidget):
         if self._field.text() != (text or ""):
             self._field.setText(text or "")
             self._field.setCursorPosition(0)
-            self._field.setToolTip(text or "")
+            self._field.setToolTip("" if self._is_secret else text or "")
+            self._reveal.setVisible(self._is_secret and bool(text))
             self._copy.set_name(say("run.copy_what", what=self._label))
         self._copy.setEnabled(text is not None)
+
+    @Slot(bool)
+    def _on_reveal(self, is_shown: bool) -> None:
+        self._field.setEchoMode(QLineEdit.EchoMode.Normal if is_shown else QLineEdit.EchoMode.Password)
+        self._field.setCursorPosition(0)
+        self._reveal.set_icon("eye-off" if is_shown else "eye")
+        self._reveal.set_name(say("key.hide" if is_shown else "key.show"))
 
     @Slot()
     def _on_copy(self) -> None:
@@ -112,7 +140,7 @@ class RunHeader(QFrame):
         self._sentence.setFont(SectionTitle(factor=1.05).font())
         self._sentence.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._address = CopyField(say("run.address"), 24)
-        self._key = CopyField(say("run.api_key"), 36)
+        self._key = CopyField(say("run.api_key"), 36, is_secret=True)
         self._cpus_icon = QLabel()
         self._cpus_icon.setFixedWidth(16)
         self._cpus = ElidedLabel()
