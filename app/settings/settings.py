@@ -29,6 +29,7 @@ class Settings:
     ``engine_path``: a chosen llama-server (or a folder with one), None = look for it. ``reserve_mib``: MiB of VRAM that
     new plans leave free, None = the planner's default. ``window_geometry`` is Qt's saved geometry as base64 text.
     ``rpc_servers``: HOST:PORT of machines that lend their memory. ``recent_plans``: plan files, the newest first.
+    ``engine_mirror``: base address to fetch llama.cpp from instead of the official one.
     """
 
     version: int = VERSION
@@ -41,6 +42,7 @@ class Settings:
     reserve_mib: int | None = None
     rpc_servers: tuple[str, ...] = ()
     window_geometry: str | None = None
+    engine_mirror: str | None = None
     recent_plans: tuple[str, ...] = ()
     close_with_server: str = "ask"
 

@@ -85,9 +85,14 @@ def export_script(path: Path, program: str | None, argv: Sequence[str], shell: s
     _write_whole(path, made.data, mode)
 
 
-def export_plan(path: Path, plan: Plan, model: ModelInfo, capabilities: Capabilities) -> None:
-    """Write the plan as a file that ``--plan`` and the window open. Raises ProblemError ``export_failed``."""
-    _write_text(path, plan_text(plan, model, capabilities))
+def export_plan(
+    path: Path, plan: Plan, model: ModelInfo, capabilities: Capabilities, engine_sha256: str | None = None
+) -> None:
+    """Write the plan as a file that ``--plan`` and the window open, with the hash of its engine where that is known.
+
+    Raises ProblemError ``export_failed``.
+    """
+    _write_text(path, plan_text(plan, model, capabilities, engine_sha256))
 
 
 def export_preset(path: Path, plan: Plan, section: str, capabilities: Capabilities) -> None:

@@ -47,6 +47,14 @@ class SavedModel:
 
 
 @dataclass(frozen=True, slots=True)
+class SavedEngine:
+    """The engine that the plan was made with: what it says of itself, and its hash. Empty: the file does not say."""
+
+    build: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SavedRule:
     """One override: ``tensors`` is what the pattern moved when the plan was saved."""
 
@@ -69,10 +77,11 @@ class SavedPlan:
     port: int | None = None
     alias: str | None = None
     problems: tuple[Problem, ...] = ()
+    engine: SavedEngine = SavedEngine()
 
 
-def plan_text(plan: Plan, model: ModelInfo, capabilities: Capabilities) -> str:
-    """The file's content. Secrets are left out."""
+def plan_text(plan: Plan, model: ModelInfo, capabilities: Capabilities, engine_sha256: str | None = None) -> str:
+    """The file's content. Secrets are left out. ``engine_sha256``: of the engine in use, where it is known."""
     server = read_command(plan.argv, capabilities)
     alias = None if server.alias == alias_of(model) else server.alias  # the file's own name is found again
     wishes = {f.name: getattr(plan.wishes, f.name) for f in fields(Wishes)}
@@ -97,6 +106,7 @@ def plan_text(plan: Plan, model: ModelInfo, capabilities: Capabilities) -> str:
         },
         "server": {"host": server.host, "port": server.port, "alias": alias},
         "argv": list(redact(plan.argv)),
+        "engine": {"build": capabilities.build, "sha256": engine_sha256},
     }
     if plan.wishes.preset == "fit":
         del content["placement"]
@@ -128,6 +138,10 @@ def read_plan_file(path: Path) -> SavedPlan:
         port=reader.value(server, "server.port", _number(0, 65535), None),
         alias=reader.value(server, "server.alias", _optional(_text), None),
     )
+    engine = content.get("engine")
+    if isinstance(engine, dict):
+        build, sha256 = engine.get("build"), engine.get("sha256")
+        saved = replace(saved, engine=SavedEngine(_plain(build), _plain(sha256)))
     if "placement" in content:
         placement = reader.mapping(content, "placement")
         saved = replace(saved, runs=_saved_runs(reader, placement), rules=_saved_rules(reader, placement))
@@ -152,6 +166,10 @@ def _content(path: Path) -> Json:
     if not isinstance(content, dict):
         raise fail("plan_file_other", path=str(path))
     return content
+
+
+def _plain(value: object) -> str:
+    return value[: _LONGEST_TEXT * 2] if isinstance(value, str) else ""
 
 
 class _BadValueError(ValueError):
