@@ -16,6 +16,7 @@ from app.common.paths import AppPaths, app_paths
 from app.common.problem import Problem, Severity
 from app.engine.launcher import end_tools
 from app.engine.leftovers import RunningServer, leftover_servers
+from app.engine.locate import EngineBinary
 from app.hardware.types import HardwareSnapshot
 from app.model.demo import ensure_demo_model
 from app.model.types import ModelInfo
@@ -27,6 +28,7 @@ from app.session.board_controller import BoardController
 from app.session.engine_controller import EngineController
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
+from app.session.machine_controller import FreeReason, MachineController
 from app.session.paste_controller import PasteController
 from app.session.plan_files_controller import PlanFilesController, with_recent
 from app.session.run_controller import RunController
@@ -37,6 +39,7 @@ from app.session.trades_controller import TradesController
 from app.session.verify_controller import VerifyController
 from app.settings import Settings
 from app.work.engines import capabilities_of
+from app.work.launching import no_longer_fits
 from app.work.models import open_model
 from app.work.verifying import Verification
 
@@ -70,13 +73,13 @@ class AppSession(QObject):
         self.undo_stack: QUndoStack = self._board.undo_stack
         self._jobs = JobRunner(self)
         self._engine = EngineController(self._jobs, self.paths, self)
+        self.machine = MachineController(self._jobs, self._binary, self._is_quiet, self)
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
         self._verify = VerifyController(self._jobs, self.paths, self)
         self._trades = TradesController(self._jobs, self)
         self.plan_files = PlanFilesController(self._jobs, self._board, self)
         self.paste = PasteController(self._jobs, self._board, self)
-        self._is_this_machine = True
         self._connect()
 
     def _connect(self) -> None:
@@ -85,8 +88,10 @@ class AppSession(QObject):
         self._board.changed.connect(self._on_plan_changed)
         self._board.message_raised.connect(self.message_raised)
         self._engine.changed.connect(self._on_engine_changed)
-        self._engine.hardware_changed.connect(self._on_hardware_changed)
+        self._engine.search_ended.connect(self.machine.ask_engine)
         self._engine.failed.connect(self.message_raised)
+        self.machine.changed.connect(self._on_hardware_changed)
+        self.machine.failed.connect(self.message_raised)
         self.plan_files.message_raised.connect(self.message_raised)
         self.plan_files.model_wanted.connect(self.open_model)
         self.plan_files.file_used.connect(self._on_plan_file)
@@ -118,7 +123,7 @@ class AppSession(QObject):
     @property
     def hardware(self) -> HardwareSnapshot | None:
         """The machine, or None while it is being looked at."""
-        return self._engine.hardware
+        return self.machine.hardware
 
     @property
     def engine(self) -> EngineState:
@@ -195,9 +200,10 @@ class AppSession(QObject):
         the window has had the time to listen."""
         QTimer.singleShot(0, self, self._tell_start_problem)
         if hardware is not None:
-            self._is_this_machine = False
-            self._engine.use_snapshot(hardware)
-        self._engine.look(engine_path or self.settings.engine_path, keep_snapshot=hardware is not None)
+            self.machine.use_snapshot(hardware)
+        else:
+            self.machine.look_first()
+        self._engine.look(engine_path or self.settings.engine_path)
         self._jobs.run(lambda: leftover_servers(self.paths), self._on_leftovers)
 
     @Slot()
@@ -212,12 +218,13 @@ class AppSession(QObject):
 
     def use_rpc_servers(self, servers: tuple[str, ...]) -> None:
         """Machines (or a stand-in on this one) that lend their memory; before ``start``."""
-        self._engine.rpc_servers = servers
+        self.machine.rpc_servers = servers
         self._board.device_wishes = replace(self._board.device_wishes, rpc_servers=servers)
 
     def close(self) -> None:
         """Stop the server and join every thread; an engine that is being asked something need not finish."""
         self._engine.close()
+        self.machine.close()
         self._run.close()
         self._jobs.close(interrupt=end_tools)
 
@@ -255,6 +262,7 @@ class AppSession(QObject):
         self.plan_files.forget()
         self.model_changed.emit()
         self._on_plan_changed()
+        self.machine.refresh_free(FreeReason.MODEL)
         self.paste.check_again()
 
     # ---- the board --------------------------------------------------------------------------------------------------
@@ -306,12 +314,24 @@ class AppSession(QObject):
         if self._engine.handle is None:
             self.message_raised.emit(Problem("engine_missing", Severity.WARNING, {}))
             return
-        if not self._is_this_machine:
+        if self.machine.is_saved:
             self.message_raised.emit(Problem("saved_machine_not_launched", Severity.WARNING, {}))
             return
-        inputs = self._board.inputs
+        self.machine.cancel_measuring()
+        fitted = self.plan.estimate.fits is not False
+        self.machine.refresh_free(FreeReason.LAUNCH, lambda: self._launch(fitted))
+
+    def _launch(self, fitted: bool) -> None:
+        """Free memory has been read: a plan that fitted before and does not fit any more is told, not launched."""
+        handle, inputs = self._engine.handle, self._board.inputs
+        if self.plan is None or self.hardware is None or handle is None or not self._is_quiet():
+            return
+        changed_since = no_longer_fits(self.plan.estimate) if fitted else None
+        if changed_since is not None:
+            self.message_raised.emit(changed_since)
+            return
         key = inputs.api_key if inputs is not None and inputs.api_key else self._board.api_key
-        self._run.launch(self.plan, self._engine.handle.binary, self.hardware, key)
+        self._run.launch(self.plan, handle.binary, self.hardware, key)
 
     def stop(self) -> None:
         """Stop the server; legal at any time."""
@@ -353,24 +373,27 @@ class AppSession(QObject):
         self._look()
 
     def _look(self) -> None:
-        self._engine.look(self.settings.engine_path, keep_snapshot=not self._is_this_machine)
+        self._engine.look(self.settings.engine_path)
 
     @property
     def is_this_machine(self) -> bool:
         """False while the plan is for a saved machine, whose RAM cannot be measured here."""
-        return self._is_this_machine
+        return not self.machine.is_saved
+
+    def _binary(self) -> EngineBinary | None:
+        return self._engine.handle.binary if self._engine.handle else None
+
+    def _is_quiet(self) -> bool:
+        """Does no server of ours run? While one does, nobody else may read RAM or ask cards for free memory."""
+        return self.run.phase in (RunPhase.STOPPED, RunPhase.FAILED)
 
     def refresh_hardware(self) -> None:
         """Look at this machine again (also after a saved one was shown)."""
-        self._is_this_machine = True
-        self._engine.refresh_hardware()
+        self.machine.look_again()
 
     def measure_ram(self) -> None:
         """Measure RAM reading; then ``hardware_changed``. A saved machine's figures are not mixed with this one's."""
-        if self._is_this_machine:
-            self._engine.measure_ram()
-        else:
-            self.message_raised.emit(Problem("saved_machine_not_measured", Severity.INFO))
+        self.machine.measure()
 
     def save_snapshot(self, path: str) -> None:
         """Save the machine to a file."""
@@ -383,12 +406,12 @@ class AppSession(QObject):
         if isinstance(snapshot, Problem):
             self.message_raised.emit(snapshot)
             return
-        self._is_this_machine = False
-        self._engine.use_snapshot(snapshot)
+        self.machine.use_snapshot(snapshot)
 
     def _on_plan_changed(self) -> None:
         if self.plan is not None:
             self._run.shown_plan_changed(self.plan)
+            self.machine.measure_for_plan()
         self._trades.use(self._board.inputs, self.plan)
         self.plan_changed.emit()
         self._verify_plan()
@@ -396,7 +419,7 @@ class AppSession(QObject):
     def _verify_plan(self) -> None:
         """Ask the engine about the board, unless that says nothing (a saved machine) or disturbs (a server runs)."""
         handle = self._engine.handle
-        may_ask = self._is_this_machine and self.run.phase in (RunPhase.STOPPED, RunPhase.FAILED)
+        may_ask = self.is_this_machine and self._is_quiet()
         self._verify.use(self.plan if may_ask else None, handle.binary if handle else None)
 
     def _on_verified(self) -> None:

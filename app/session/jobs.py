@@ -32,9 +32,11 @@ class JobRunner(QObject):
         self._finished.connect(self._on_finished, Qt.ConnectionType.QueuedConnection)
 
     def run(self, func: Callable[[], Any], on_done: Done) -> int:
-        """Start ``func``; the id of the job."""
+        """Start ``func``; the id of the job. After ``close`` nothing is started: a timer may still come in."""
         self._last_id += 1
         job_id = self._last_id
+        if self._closed:
+            return job_id
         self._waiting[job_id] = on_done
 
         def work() -> None:

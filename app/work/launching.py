@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.common.paths import AppPaths
+from app.common.problem import Problem, Severity
 from app.engine.locate import EngineBinary
 from app.engine.process import LaunchSpec
 from app.hardware.types import CpuInfo
-from app.planner.types import Plan
+from app.planner.types import MemoryEstimate, Plan
 
 
 def launch_spec(plan: Plan, binary: EngineBinary, cpu: CpuInfo, paths: AppPaths, api_key: str) -> LaunchSpec:
@@ -38,3 +39,13 @@ def without_key(argv: tuple[str, ...]) -> tuple[str, ...]:
 def command_differs(running: Plan, shown: Plan) -> bool:
     """Has the board moved on since this plan was launched?"""
     return replace(running, problems=()).argv != replace(shown, problems=()).argv
+
+
+def no_longer_fits(now: MemoryEstimate) -> Problem | None:
+    """``launch_memory_changed`` for the device that lacks most, with the free memory of this moment; None: it fits."""
+    short = [(d.left_bytes, d) for d in now.devices if d.left_bytes is not None and d.left_bytes < 0]
+    if not short:
+        return None
+    left, device = min(short, key=lambda pair: pair[0])
+    params = {"device": device.device, "free_bytes": device.free_bytes, "missing_bytes": -left}
+    return Problem("launch_memory_changed", Severity.WARNING, params)

@@ -18,6 +18,7 @@ from app.planner.placement import locations
 from app.planner.types import RAM, KvHome
 from app.session.app_session import AppSession
 from app.session.state import EnginePhase, RunPhase
+from app.work.machine import MachineCalls
 from tests.tools.sparse_models import make_sparse
 
 DATA = Path(__file__).parents[1] / "data" / "hardware"
@@ -289,13 +290,11 @@ def test_that_an_export_is_a_script_with_the_shown_command(session, qtbot, qwen,
     assert messages[-1].code == "export_failed"
 
 
-def test_that_a_saved_machines_ram_speed_is_neither_measured_here_nor_taken_along(
-    session, qtbot, monkeypatch, messages
-):
+def test_that_a_saved_machines_ram_speed_is_neither_measured_here_nor_taken_along(session, qtbot, messages):
     saved = load_snapshot(LAPTOP)
     saved = dataclasses.replace(saved, memory=dataclasses.replace(saved.memory, measured_gbs=71.0))
     here = load_snapshot(DATA / "vm-no-gpu.json")
-    monkeypatch.setattr("app.session.engine_controller.look_at_machine", lambda binary, servers=(): here)
+    session.machine.use_calls(MachineCalls(look=lambda binary, servers: here))
     session.start(None, saved)
     qtbot.waitUntil(lambda: session.is_idle)
     session.measure_ram()
@@ -307,9 +306,9 @@ def test_that_a_saved_machines_ram_speed_is_neither_measured_here_nor_taken_alon
     assert session.hardware.memory.measured_gbs == here.memory.measured_gbs
 
 
-def test_that_another_look_at_the_machine_does_not_lose_the_engine_that_is_being_searched(session, qtbot, monkeypatch):
+def test_that_another_look_at_the_machine_does_not_lose_the_engine_that_is_being_searched(session, qtbot):
     here = load_snapshot(DATA / "vm-no-gpu.json")
-    monkeypatch.setattr("app.session.engine_controller.look_at_machine", lambda binary, servers=(): here)
+    session.machine.use_calls(MachineCalls(look=lambda binary, servers: here))
     session.start(None)
     session.refresh_hardware()
     qtbot.waitUntil(lambda: session.engine.phase is EnginePhase.MISSING)
