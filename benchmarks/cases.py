@@ -66,6 +66,20 @@ class Case:
         """Device -> printed figures; RAM under our name."""
         return {RAM if name == "HOST" else name: d for name, d in (self.measured.get("devices") or {}).items()}
 
+    def card_mib(self, device: str) -> float | None:
+        """The memory of one card: as measured, else as the case tells it for the cards in the engine's order."""
+        told = self.measured.get("card_size_mib")
+        if isinstance(told, Mapping):
+            told = told.get(device)
+        if isinstance(told, int | float):
+            return float(told)
+        number = re.search(r"\d*$", device)
+        cards = self.raw.get("vram_gib")
+        cards = cards if isinstance(cards, list) else [cards]
+        at = int(number[0]) if number is not None and number[0] else 0
+        size = cards[at] if at < len(cards) else None
+        return size * 1024.0 if isinstance(size, int | float) else None
+
     def fact(self, key: str, default: int = 0) -> int:
         value = self.facts.get(key)
         return default if value is None else int(value)

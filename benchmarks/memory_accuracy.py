@@ -20,11 +20,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # when run as a file, its ow
 
 from app.common.units import MIB
 from app.model.types import ModelInfo, Role
-from app.planner.devices import OVERHEAD_MIB
 from app.planner.kv import kv_bytes_by_block
 from app.planner.memory import estimate
+from app.planner.overhead import overhead_estimate_bytes
 from app.planner.placement import kv_device, locations
-from app.planner.types import RAM, DeviceEstimate, MemoryEstimate
+from app.planner.types import RAM, DeviceEstimate, DeviceKind, MemoryEstimate
 from benchmarks.case_model import layer_facts, model_of
 from benchmarks.case_run import devices_of, placement_of, settings_of
 from benchmarks.cases import Case, load_cases
@@ -213,14 +213,16 @@ def _absolute_rows(case: Case, predicted: MemoryEstimate) -> list[Row]:
             continue
         printed = case.printed.get(name, {}).get("model")
         weights = ours.weights_bytes / MIB if printed is None or _decided(case) else float(printed)
-        total = weights + (ours.total_bytes - ours.weights_bytes) / MIB + _overhead_mib(name)
+        total = weights + (ours.total_bytes - ours.weights_bytes) / MIB + _overhead_mib(case, name)
         rows.append(Row(case, name, "card", total, float(card) - baseline))
     return rows
 
 
-def _overhead_mib(device: str) -> int:
-    """What the app assumes for a backend's own needs until it has measured them."""
-    return OVERHEAD_MIB.get(device.rstrip("0123456789"), 0)
+def _overhead_mib(case: Case, device: str) -> float:
+    """What the app assumes for a card's own needs until it has measured them."""
+    size = case.card_mib(device)
+    total = None if size is None else round(size * MIB)
+    return overhead_estimate_bytes(device, DeviceKind.GPU, total) / MIB
 
 
 def _judge_series(name: str, members: list[Case], outcome: Outcome) -> None:

@@ -8,9 +8,9 @@ from functools import cached_property
 
 from app.common.units import GIB, MIB
 from app.model.types import ModelInfo, Role
-from app.planner.devices import OVERHEAD_MIB
 from app.planner.kv import CACHE_TYPES, kv_bytes_by_block
 from app.planner.memory import RunSettings, estimate
+from app.planner.overhead import overhead_estimate_bytes
 from app.planner.placement import kv_device, locations
 from app.planner.token_work import TokenWork, token_work
 from app.planner.types import RAM, Device, DeviceEstimate, DeviceKind, DeviceSet, MemoryEstimate, Placement
@@ -173,7 +173,7 @@ class Table:
                 kind,
                 total,
                 None if total is None else round(total * (1 - held)) - _DESKTOP_MIB[host.is_windows] * MIB * (i == 0),
-                overhead_bytes=OVERHEAD_MIB.get(name, 300) * MIB,
+                overhead_bytes=overhead_estimate_bytes(name, kind, total),
                 reserve_bytes=_RESERVE_MIB[host.is_windows] * MIB,
                 bandwidth_gbs=_card_gbs(host.gpu),
             )

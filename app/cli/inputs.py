@@ -18,10 +18,13 @@ from app.hardware.snapshot_file import load_snapshot
 from app.hardware.types import HardwareSnapshot
 from app.model.types import ModelInfo
 from app.planner.devices import DeviceWishes, usable_devices
+from app.planner.learned import NOTHING_LEARNED
 from app.planner.placement import in_use
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, KvHome, Placement, Plan, Wishes
 from app.work.engines import EngineHandle, capabilities_of, engine_problems, open_engine
+from app.work.learned import LearnedStore
+from app.work.learned_memory import LoadedLearning, load_learned
 from app.work.models import open_model
 from app.work.plan_file import SavedPlan, read_plan_file
 from app.work.plan_opening import open_plan
@@ -67,10 +70,13 @@ def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> Plan
     device_wishes = device_wishes_of(options, hardware)
     port = DEFAULT_PORT if options.port is None else options.port
     capabilities = capabilities_of(engine)
-    inputs = plan_inputs(model, hardware, wishes, device_wishes, capabilities, port, options.api_key or api_key)
+    taught = learned_here(options)
+    key = options.api_key or api_key
+    inputs = plan_inputs(model, hardware, wishes, device_wishes, capabilities, port, key, taught.learned)
     inputs, placement, told = _opened(options, saved, inputs)
     plan, notes = plan_and_notes(inputs, moves, placement)
     around = (*told, *engine_problems(engine), *left_out(options, hardware), *_switched_off(plan), *notes)
+    around = (*around, *((taught.problem,) if taught.problem else ()))
     return PlanCase(model, hardware, engine, plan, worst_first((*plan.problems, *around)), inputs)
 
 
@@ -78,9 +84,17 @@ def saved_plan(options: Namespace, case: PlanCase) -> Plan:
     """The plan of ``--against`` for the same model and machine. Raises ProblemError when the file is none."""
     saved = read_plan_file(Path(options.against))
     device_wishes = device_wishes_of(options, case.hardware)
-    inputs = plan_inputs(case.model, case.hardware, saved.wishes, device_wishes, capabilities_of(case.engine))
+    capabilities, learned = capabilities_of(case.engine), learned_here(options).learned
+    inputs = plan_inputs(case.model, case.hardware, saved.wishes, device_wishes, capabilities, learned=learned)
     opened = open_plan(saved, inputs)
     return plan_and_notes(opened.inputs, (), opened.placement)[0]
+
+
+def learned_here(options: Namespace) -> LoadedLearning:
+    """What this computer has taught; nothing for a plan that is made for another one (``--hardware``)."""
+    if options.hardware is not None:
+        return LoadedLearning(NOTHING_LEARNED)
+    return load_learned(LearnedStore(app_paths().learned_file))
 
 
 def chosen_engine(options: Namespace) -> EngineHandle | None:

@@ -28,10 +28,12 @@ from app.cli.launch_text import event_lines
 from app.common.problem import Problem, ProblemError, Severity
 from app.diagnose.buffers import compare_buffers
 from app.engine.events import EngineEvent, Exited, LogLine, Ready, Starting
+from app.engine.logparse import EngineBuffer
 from app.engine.process import LaunchSpec, ServerProcess, start_server
 from app.monitor.loop import MonitorLoop
 from app.monitor.sample import Sample
 from app.planner.argv import redact
+from app.work.learned_launch import LaunchWatch, cards_used
 from app.work.watching import samplers_for
 
 _SAMPLE_PERIOD_S = 1.0
@@ -42,7 +44,10 @@ _LOOK_S = 0.25
 
 
 class LaunchRun:
-    """Owns the server from its start to its end; everything is written by the thread that calls ``run``."""
+    """Owns the server from its start to its end; everything is written by the thread that calls ``run``.
+
+    Afterwards ``buffers`` are those of a server that was ready (else None), and ``watch`` knows what the cards took.
+    """
 
     def __init__(self, case: PlanCase, spec: LaunchSpec, run_s: float | None, *, as_json: bool) -> None:
         self._case = case
@@ -57,11 +62,14 @@ class LaunchRun:
         self._n_signals = self._n_answered = 0
         self._is_stopping = False
         self._exited: Exited | None = None
+        self.watch = LaunchWatch()
+        self.buffers: tuple[EngineBuffer, ...] | None = None
 
     def run(self) -> int:
         """Start, tell, stop; the exit code. A reader that goes away ends the server too."""
         for problem in self._case.problems:
             self._tell(finding_event(problem), problem)
+        self.watch.before = cards_used(self._case.hardware)
         try:
             server = start_server(self._spec, self._inbox.put)
         except ProblemError as error:
@@ -124,6 +132,7 @@ class LaunchRun:
         return time.monotonic() - self._ready_at >= self._run_s
 
     def _on_line(self, line: str) -> None:
+        self.watch.on_line(line)
         is_idle = is_idle_line(line)
         if not (is_idle and self._was_idle):
             self._tell(log_event(line))
@@ -134,6 +143,7 @@ class LaunchRun:
 
     def _on_ready(self, ready: Ready, server: ServerProcess) -> None:
         self._ready_at = time.monotonic()
+        self.buffers = ready.buffers
         plan = self._case.plan
         rows = compare_buffers(plan.estimate, ready.buffers)
         took_s = self._ready_at - self._started_at
@@ -147,6 +157,7 @@ class LaunchRun:
         self._monitor.start()
 
     def _on_sample(self, sample: Sample) -> None:
+        self.watch.on_sample(sample.values)
         if self._ready_at is not None:
             self._tell(sample_event(sample.t_monotonic - self._ready_at, sample.values))
 

@@ -8,13 +8,16 @@ from app.cli.arguments import VerbParser, add_wishes
 from app.cli.console import print_error, print_note, print_problems
 from app.cli.inputs import PlanCase, plan_case
 from app.cli.launch_run import LaunchRun
+from app.cli.learning import context_of, learn, learning_store
 from app.cli.values import seconds
 from app.common.paths import app_paths
 from app.common.problem import Problem, Severity
+from app.diagnose.buffers import compare_buffers
 from app.engine.apikey import new_api_key
 from app.hardware.types import CpuInfo
 from app.words import say
 from app.work.launching import launch_spec
+from app.work.learned_memory import from_buffers, learn_figures, learn_overheads
 
 _A_YEAR_S = 366 * 24 * 3600
 
@@ -37,7 +40,21 @@ def run(options: Namespace) -> int:
         print_note(say("cli.launch.refused"))
         return 1
     spec = launch_spec(case.plan, case.engine.binary, _cpu(options, case), app_paths(), key)
-    return LaunchRun(case, spec, run_s=getattr(options, "for"), as_json=options.json).run()
+    run = LaunchRun(case, spec, run_s=getattr(options, "for"), as_json=options.json)
+    code = run.run()
+    _learn(options, case, run)
+    return code
+
+
+def _learn(options: Namespace, case: PlanCase, run: LaunchRun) -> None:
+    """The buffers against the plan, and what the cards took beyond them, for the next plan."""
+    context = context_of(case, options)
+    if context is None or run.buffers is None:
+        return
+    buffers, store = run.buffers, learning_store()
+    told = from_buffers(compare_buffers(case.plan.estimate, buffers), case.plan)
+    learn(lambda: learn_figures(store, context, told))
+    learn(lambda: learn_overheads(store, context, run.watch.overheads(buffers, case.plan)))
 
 
 def _cpu(options: Namespace, case: PlanCase) -> CpuInfo:

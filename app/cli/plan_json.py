@@ -8,6 +8,7 @@ from typing import Any
 
 from app.common.problem import Problem
 from app.model.types import ModelInfo
+from app.planner.learned import MemoryFigures
 from app.planner.placement import homes, locations
 from app.planner.second_gpu import SecondGpu
 from app.planner.trades import Trade
@@ -57,7 +58,7 @@ def plan_json(
             "kind": plan.speed.kind,
             "limited_by": plan.speed.limited_by,
         },
-        "figures": "estimated",
+        "figures": figures_kind(plan),
         "problems": problems_json(problems),
     }
     if offers is not None:
@@ -66,6 +67,17 @@ def plan_json(
     if with_tensors:
         result["placement"] = locations(model, plan.placement)
     return result
+
+
+def figures_kind(plan: Plan) -> str:
+    """``calibrated`` when something that was learned on this machine went into the figures, else ``estimated``."""
+    taught = any(d.formula is not None or d.overhead_kind == "calibrated" for d in plan.estimate.devices)
+    return "calibrated" if taught else "estimated"
+
+
+def figures_json(figures: MemoryFigures) -> Json:
+    """Bytes by kind, without the total."""
+    return {"weights": figures.weights, "kv": figures.kv, "compute": figures.compute}
 
 
 def trade_json(trade: Trade) -> Json:
@@ -130,6 +142,9 @@ def device_json(device: DeviceEstimate) -> Json:
         "kv": device.kv_bytes,
         "compute": device.compute_bytes,
         "overhead": device.overhead_bytes + device.prompt_cache_bytes,
+        "overhead_kind": device.overhead_kind,
+        "overhead_launches": device.overhead_launches,
+        "formula": None if device.formula is None else figures_json(device.formula),
         "prompt_cache": device.prompt_cache_bytes,
         "reserve": device.reserve_bytes,
         "total": device.total_bytes,

@@ -27,6 +27,7 @@ def plan_text(case: PlanCase, *, with_tensors: bool) -> str:
     model, plan = case.model, case.plan
     lines = [model_line(model), verdict(plan, has_errors=case.has_errors), speed_line(plan), ""]
     lines += device_table(plan.estimate.devices)
+    lines += learned_lines(plan)
     lines += ["", homes_line(model, plan)]
     lines += _override_lines(plan)
     if case.problems:
@@ -92,6 +93,18 @@ def device_table(devices: Iterable[DeviceEstimate]) -> list[str]:
         for d in devices
     ]
     return table(rows, right=frozenset(range(1, len(_FIGURES) + 1)))
+
+
+def learned_lines(plan: Plan) -> list[str]:
+    """Which of the figures were learned on this machine, and from what."""
+    lines = []
+    for d in plan.estimate.devices:
+        if d.overhead_kind == "calibrated" and d.overhead_bytes:
+            lines.append(say("learned.overhead", device=d.device, size=d.overhead_bytes, n=d.overhead_launches))
+        if d.formula is not None:
+            change = d.weights_bytes + d.kv_bytes + d.compute_bytes - d.formula.total
+            lines.append(say("learned.corrected", device=d.device, size=abs(change), sign="+" if change >= 0 else "−"))
+    return lines
 
 
 def _mib(n_bytes: int | None) -> str:

@@ -7,12 +7,14 @@ from argparse import Namespace
 from app.cli.arguments import VerbParser, add_wishes
 from app.cli.console import print_error, print_json, print_problems, print_text, table
 from app.cli.inputs import plan_case
-from app.cli.plan_json import Json
+from app.cli.learning import context_of, learn, learning_store
+from app.cli.plan_json import Json, figures_json, figures_kind
 from app.common.paths import app_paths
 from app.common.problem import Problem, Severity
 from app.common.units import size_text
 from app.words import say
-from app.work.verifying import Figures, Verification, VerifiedDevice, verify_plan
+from app.work.learned_memory import from_verification, learn_figures
+from app.work.verifying import Verification, VerifiedDevice, verify_plan
 
 
 def add_options(parser: VerbParser) -> None:
@@ -28,10 +30,17 @@ def run(options: Namespace) -> int:
         print_error(Problem("verify_without_engine"))
         return 1
     result = verify_plan(case.plan, case.engine.binary, app_paths())
+    context = context_of(case, options)
+    has_learned = context is not None and learn(
+        lambda: learn_figures(learning_store(), context, from_verification(result))
+    )
     if options.json:
-        print_json(verification_json(result))
+        kind = "engine-checked" if result.agrees else figures_kind(case.plan)
+        print_json({**verification_json(result), "figures": kind, "learned": has_learned})
     else:
         print_text(verification_text(result))
+        if has_learned:
+            print_text(say("cli.verify.learned"))
     return 0 if result.agrees else 1
 
 
@@ -41,8 +50,8 @@ def verification_json(result: Verification) -> Json:
         "devices": [
             {
                 "name": device.name,
-                "ours": _figures_json(device.ours),
-                "engine": None if device.engine is None else _figures_json(device.engine),
+                "ours": figures_json(device.ours),
+                "engine": None if device.engine is None else figures_json(device.engine),
                 "difference": device.difference,
                 "agrees": device.agrees,
             }
@@ -51,10 +60,6 @@ def verification_json(result: Verification) -> Json:
         "overrides_confirmed": not result.unconfirmed,
         "seconds": round(result.seconds, 3),
     }
-
-
-def _figures_json(figures: Figures) -> Json:
-    return {"weights": figures.weights, "kv": figures.kv, "compute": figures.compute}
 
 
 def verification_text(result: Verification) -> str:

@@ -20,7 +20,8 @@ class NvmlSampler:
 
     The label is the card's UUID, or what ``labels`` calls it (the engine's name: CUDA0). Metrics: used and free in
     bytes, util (percent of the time that any kernel ran), memory_util (percent of the time that VRAM was read or
-    written), power_w, temp_c, pcie_width and pcie_gen (of this moment).
+    written), power_w, temp_c, pcie_width and pcie_gen (of this moment). With ``pid`` also process: the bytes of that
+    process (Linux tells; Windows tells nobody's under WDDM, and in a container the numbers of processes differ).
     """
 
     name = "nvml"
@@ -30,7 +31,9 @@ class NvmlSampler:
         uuids: tuple[str, ...],
         labels: Mapping[str, str] | None = None,
         open_session: Callable[[], NvmlSession] = open_nvml,
+        pid: int | None = None,
     ) -> None:
+        self._pid = pid
         self._labels = {uuid: (labels or {}).get(uuid, uuid) for uuid in uuids}
         self._handles: dict[str, Any] = {}
         self._session: NvmlSession | None = None
@@ -48,6 +51,8 @@ class NvmlSampler:
         for uuid, label in self._labels.items():
             told = self._read(uuid)
             values.update({f"gpu.{label}.{metric}": told.get(metric) for metric in METRICS})
+            if self._pid is not None:
+                values[f"gpu.{label}.process"] = self._process(uuid, self._pid)
         return values
 
     def close(self) -> None:
@@ -74,6 +79,19 @@ class NvmlSampler:
             "pcie_width": _number(session.ask("nvmlDeviceGetCurrPcieLinkWidth", handle, about=uuid)),
             "pcie_gen": _number(session.ask("nvmlDeviceGetCurrPcieLinkGeneration", handle, about=uuid)),
         }
+
+    def _process(self, uuid: str, pid: int) -> float | None:
+        """Bytes of one process: a Vulkan server is a graphics process to NVML, a CUDA server a computing one."""
+        session, handle = self._session, self._handles.get(uuid)
+        if session is None or handle is None:
+            return None
+        found: list[float] = []
+        for function in ("nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses"):
+            for entry in session.ask(function, handle, about=uuid) or ():
+                used = _number(getattr(entry, "usedGpuMemory", None))
+                if getattr(entry, "pid", None) == pid and used is not None:
+                    found.append(used)
+        return max(found, default=None)
 
 
 def _number(value: float | None) -> float | None:

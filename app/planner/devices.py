@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from app.common.units import MIB
 from app.hardware.types import GpuInfo, HardwareSnapshot
+from app.planner.overhead import overhead_estimate_bytes
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet
 
 _EFFECTIVE = 0.8
@@ -18,10 +19,6 @@ _EFFECTIVE = 0.8
 
 _LANE_GBS = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
 """GB/s of one PCIe lane by generation, after line coding (PCI-SIG)."""
-
-OVERHEAD_MIB = {"CUDA": 400, "ROCm": 400, "HIP": 400, "Vulkan": 150, "SYCL": 300, "Metal": 100}
-"""What each backend takes and never prints: context, code and pools. Middle of the 300-500 MB that users report for
-CUDA; an estimate that a later measurement on the machine replaces. RPC devices take nothing here."""
 
 _RESERVE_DISPLAY_MIB = 512
 _RESERVE_MIB = 256
@@ -47,10 +44,6 @@ def _kind(gpu: GpuInfo) -> DeviceKind:
     return {"igpu": DeviceKind.IGPU, "rpc": DeviceKind.RPC}.get(gpu.kind, DeviceKind.GPU)
 
 
-def _overhead_bytes(name: str, kind: DeviceKind) -> int:
-    return 0 if kind is DeviceKind.RPC else OVERHEAD_MIB.get(name.rstrip("0123456789"), 300) * MIB
-
-
 def _reserve_bytes(drives_display: bool | None, kind: DeviceKind, wished_mib: int | None) -> int:
     """512 MiB on a card that drives a display or where nobody can tell, else 256 (docs/cli.md)."""
     if wished_mib is not None:
@@ -59,7 +52,7 @@ def _reserve_bytes(drives_display: bool | None, kind: DeviceKind, wished_mib: in
     return (_RESERVE_MIB if headless else _RESERVE_DISPLAY_MIB) * MIB
 
 
-def _assumed_names(snapshot: HardwareSnapshot) -> tuple[GpuInfo, ...]:
+def assumed_names(snapshot: HardwareSnapshot) -> tuple[GpuInfo, ...]:
     """What an engine would most likely call the cards, while none has been asked: CUDA for NVIDIA, Vulkan for others.
 
     A plan can then be made before there is an engine; the engine's own list replaces this as soon as it exists.
@@ -85,7 +78,7 @@ def _device(gpu: GpuInfo, wishes: DeviceWishes) -> Device:
         free_bytes=gpu.free_bytes if free is None else free * MIB,
         description=gpu.name,
         buffer_name=gpu.buffer_name or name,
-        overhead_bytes=_overhead_bytes(name, kind),
+        overhead_bytes=overhead_estimate_bytes(name, kind, gpu.total_bytes),
         reserve_bytes=_reserve_bytes(gpu.drives_display, kind, wishes.reserve_mib),
         bandwidth_gbs=gpu.memory_gbs * _EFFECTIVE if gpu.memory_gbs else None,
         pcie_gbs=_pcie_gbs(gpu),
@@ -111,7 +104,7 @@ def _named_only(name: str, free_mib: int, wishes: DeviceWishes) -> Device:
         free_bytes=free_mib * MIB,
         description=server or name,
         buffer_name=f"RPC0[{server}]" if server else name,  # counted per server (ggml-rpc.cpp:2355)
-        overhead_bytes=_overhead_bytes(name, kind),
+        overhead_bytes=overhead_estimate_bytes(name, kind, free_mib * MIB),
         reserve_bytes=_reserve_bytes(None, kind, wishes.reserve_mib),
     )
 
@@ -138,7 +131,7 @@ def usable_devices(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> list[Dev
 
     With ``--device`` only the named ones count: they replace what was detected.
     """
-    gpus = snapshot.gpus if snapshot.engine_asked else _assumed_names(snapshot)
+    gpus = snapshot.gpus if snapshot.engine_asked else assumed_names(snapshot)
     detected = [_device(g, wishes) for g in gpus if g.engine_name is not None]
     if not wishes.free_mib:
         return detected

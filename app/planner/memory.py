@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from app.common.units import MIB
@@ -10,19 +11,22 @@ from app.planner.compute import compute_bytes
 from app.planner.engine_traits import CURRENT_MAINLINE, EngineKind, EngineTraits
 from app.planner.ik import ik_compute_bytes
 from app.planner.kv import KvSettings, kv_bytes_by_block
+from app.planner.learned import MemoryFigures, Situation, nearest_correction, situation_of
 from app.planner.placement import in_use, kv_device, locations
-from app.planner.types import RAM, Device, DeviceEstimate, DeviceSet, MemoryEstimate, Placement
+from app.planner.types import RAM, Device, DeviceEstimate, DeviceSet, KvHome, MemoryEstimate, Placement
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What the estimate depends on besides the placement."""
+    """What the estimate depends on besides the placement. ``others``: further wishes, which no formula here knows but a
+    correction must match (``planner.plan.other_wishes``)."""
 
     kv: KvSettings
     flash_attention: bool = True
     op_offload: bool = True
     prompt_cache_bytes: int = 0
     engine: EngineTraits = CURRENT_MAINLINE
+    others: tuple[str, ...] = ()
 
 
 def estimate(
@@ -45,9 +49,55 @@ def estimate(
     for block, n_bytes in kv_blocks.items():
         kv[kv_device(placement, block)] += n_bytes
     compute = _compute(model, placement, devices, where, settings, kv_blocks)
+    in_ram = placement.kv_home is KvHome.RAM
+    situation = situation_of(settings.kv, settings.flash_attention, in_ram, settings.others)
+    estimates = [
+        _device_estimate(d, weights[d.name], kv[d.name], compute.get(d.name, 0), settings) for d in devices.all
+    ]
     return MemoryEstimate(
-        tuple(_device_estimate(d, weights[d.name], kv[d.name], compute.get(d.name, 0), settings) for d in devices.all)
+        tuple(
+            _corrected(found, device, situation, model) if device.corrections else found
+            for device, found in zip(devices.all, estimates, strict=True)
+        )
     )
+
+
+def model_id(model: ModelInfo) -> str:
+    """The file as corrections of its weights name it: the same tensors in another folder are the same model."""
+    return f"{model.name or ''} {model.file_bytes} {len(model.tensors)}"
+
+
+def _corrected(found: DeviceEstimate, device: Device, situation: Situation, model: ModelInfo) -> DeviceEstimate:
+    """The figures set right by what the engine said in the likest situation; devices that hold nothing stay empty."""
+    correction = nearest_correction(device.corrections, situation)
+    formula = MemoryFigures(found.weights_bytes, found.kv_bytes, found.compute_bytes)
+    if correction is None or not formula.total:
+        return found
+    right = correction.applied_to(formula, model_id(model))
+    if right == formula:
+        return found
+    return replace(
+        found,
+        weights_by_role=_with_total(found.weights_by_role, right.weights),
+        kv_bytes=right.kv,
+        compute_bytes=right.compute,
+        formula=formula,
+    )
+
+
+def _with_total(weights: Mapping[Role, int], total: int) -> dict[Role, int]:
+    """The difference goes to ``other``; what that cannot give is taken from the largest roles."""
+    changed = dict(weights)
+    changed[Role.OTHER] = changed.get(Role.OTHER, 0) + total - sum(weights.values())
+    for role in sorted(weights, key=lambda r: -weights[r]):
+        missing = -changed[Role.OTHER]
+        if missing <= 0:
+            break
+        if role is not Role.OTHER:
+            taken = min(missing, changed[role])
+            changed[role] -= taken
+            changed[Role.OTHER] += taken
+    return {role: n_bytes for role, n_bytes in changed.items() if n_bytes}
 
 
 def _compute(
@@ -114,6 +164,8 @@ def _device_estimate(
         reserve_bytes=device.reserve_bytes,
         total_capacity_bytes=device.total_bytes,
         free_bytes=device.free_bytes,
+        overhead_kind=device.overhead_kind,
+        overhead_launches=device.overhead_launches,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from app.common.capabilities import Capabilities
 from app.common.problem import ParamValue, Problem, Severity, fail
@@ -80,6 +80,24 @@ def run_settings(model: ModelInfo, wishes: Wishes, prompt_cache_mib: int) -> Run
         flash_attention=wishes.flash_attn != "off",
         op_offload="--no-op-offload" not in wishes.extra,
         prompt_cache_bytes=prompt_cache_mib * MIB,
+        others=other_wishes(wishes),
+    )
+
+
+_KNOWN_TO_FORMULAS = frozenset(
+    ("n_ctx", "cache_type_k", "cache_type_v", "n_batch", "n_ubatch", "flash_attn", "n_slots", "kv_unified", "kv_home")
+)
+_WITHOUT_BUFFERS = frozenset(("n_threads", "prompt_cache_mib", "reserve_mib", "n_gpu_layers", "preset", "load_mode"))
+
+
+def other_wishes(wishes: Wishes) -> tuple[str, ...]:
+    """Every further wish that is not at its default, as text: what the engine said of a plan with an extra argument
+    says nothing of one without it."""
+    skipped = _KNOWN_TO_FORMULAS | _WITHOUT_BUFFERS
+    return tuple(
+        f"{f.name}={value!r}"
+        for f in fields(wishes)
+        if f.name not in skipped and (value := getattr(wishes, f.name)) != f.default
     )
 
 

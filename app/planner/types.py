@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from app.common.problem import Problem, Severity
 from app.model.types import Role
+from app.planner.learned import Correction, MemoryFigures
 
 RAM = "RAM"
 """Our name for host memory, whatever buffer type the engine uses for it (CPU, CPU_Mapped, CUDA_Host, CPU_REPACK)."""
@@ -35,7 +36,9 @@ class Device:
 
     ``name`` is the engine's own (CUDA0, Vulkan0, RPC0) or ``RAM``. ``buffer_name`` is what ``-ot`` wants
     (``RPC0[127.0.0.1:50099]``; equals ``name`` except for RPC). ``overhead_bytes`` is what the engine never prints
-    (CUDA context and pools); 0 for RPC and RAM. ``reserve_bytes`` is left free on purpose.
+    (CUDA context and pools); 0 for RPC and RAM. ``reserve_bytes`` is left free on purpose. ``overhead_kind`` is
+    ``estimated``, or ``calibrated`` when ``overhead_launches`` launches on this card told it; ``corrections`` were
+    learned from this engine (``planner.learned_devices.with_learned``).
     """
 
     name: str
@@ -49,6 +52,9 @@ class Device:
     bandwidth_gbs: float | None = None
     pcie_gbs: float | None = None
     compute_tflops: float | None = None
+    overhead_kind: str = "estimated"
+    overhead_launches: int = 0
+    corrections: tuple[Correction, ...] = ()
 
     @property
     def is_ram(self) -> bool:
@@ -181,7 +187,11 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class DeviceEstimate:
-    """Predicted bytes on one device. ``output_bytes`` is the host's output buffer, part of compute in the contract."""
+    """Predicted bytes on one device.
+
+    ``formula``: what our formulas alone say, where a correction that was learned here has changed it; else None.
+    ``overhead_kind`` and ``overhead_launches`` are the device's.
+    """
 
     device: str
     kind: DeviceKind
@@ -193,6 +203,9 @@ class DeviceEstimate:
     reserve_bytes: int
     total_capacity_bytes: int | None
     free_bytes: int | None
+    formula: MemoryFigures | None = None
+    overhead_kind: str = "estimated"
+    overhead_launches: int = 0
 
     @property
     def weights_bytes(self) -> int:

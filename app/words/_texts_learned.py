@@ -1,6 +1,18 @@
 """Sentences about what was learned on this computer: overheads of cards, corrections of estimates."""
 
 ENTRIES: dict[str, tuple[str, str]] = {
+    "learned.overhead": (
+        "{device}: fixed overhead {size:size}, learned from {n:count launch|launches} on this card.",
+        "{device}：固定开销 {size:size}，由这张卡上的 {n} 次启动测得。",
+    ),
+    "learned.corrected": (
+        "{device}: corrected by {sign}{size:size}, as the engine said in a like case.",
+        "{device}：按引擎在类似情形下的报告修正 {sign}{size:size}。",
+    ),
+    "cli.verify.learned": (
+        "The difference is kept and used for the next plan of this kind.",
+        "已记录该差异，下次同类方案会据此修正。",
+    ),
     "problem.learned_damaged": (
         "The file with what was learned on this computer is damaged, so it starts anew. The old file is kept as"
         " {kept}.",

@@ -11,6 +11,8 @@ from app.common.problem import Problem, ProblemError, fail
 from app.hardware.types import HardwareSnapshot
 from app.model.types import ModelInfo
 from app.planner.devices import DeviceWishes, device_set
+from app.planner.learned import NOTHING_LEARNED, Learned
+from app.planner.learned_devices import with_learned
 from app.planner.moves import move
 from app.planner.plan import PlanInputs, make_plan
 from app.planner.types import Placement, Plan, Refusal, Wishes
@@ -26,12 +28,15 @@ def plan_inputs(
     capabilities: Capabilities,
     port: int = DEFAULT_PORT,
     api_key: str | None = None,
+    learned: Learned = NOTHING_LEARNED,
 ) -> PlanInputs:
-    """Everything that a plan follows from, on this machine."""
+    """Everything that a plan follows from, on this machine. ``learned``: what this very machine has taught; nothing
+    for a saved one."""
     reserve = wishes.reserve_mib if wishes.reserve_mib is not None else device_wishes.reserve_mib
+    devices = device_set(snapshot, replace(device_wishes, reserve_mib=reserve))
     return PlanInputs(
         model=model,
-        devices=device_set(snapshot, replace(device_wishes, reserve_mib=reserve)),
+        devices=with_learned(devices, snapshot, learned, capabilities.build or "", model.architecture),
         wishes=wishes,
         capabilities=capabilities,
         n_threads=wishes.n_threads or snapshot.cpu.recommended_threads,

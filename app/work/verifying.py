@@ -11,24 +11,14 @@ from app.diagnose.buffers import tolerance_bytes
 from app.engine.locate import EngineBinary
 from app.engine.logparse import OverrideConfirmed, device_of_buffer, parse_log_line
 from app.engine.probe import DryRunDevice, dry_run
+from app.planner.learned import MemoryFigures
 from app.planner.types import DeviceEstimate, Plan
 
-_ROUNDING = 3 * MIB
+ROUNDING = 3 * MIB
 """The dry run rounds every figure down to a MiB, and the host's are sums of up to three."""
 
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Bytes on one device."""
-
-    weights: int
-    kv: int
-    compute: int
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.weights + self.kv + self.compute
+Figures = MemoryFigures
+"""Bytes on one device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +44,7 @@ class VerifiedDevice:
             ("kv", self.ours.kv, self.engine.kv),
             ("compute", self.ours.compute, self.engine.compute),
         )
-        return all(abs(theirs - ours) <= tolerance_bytes(what, ours) + _ROUNDING for what, ours, theirs in pairs)
+        return all(abs(theirs - ours) <= tolerance_bytes(what, ours) + ROUNDING for what, ours, theirs in pairs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Live figures of a running server under the names that the curves use.
 
 ``cpu.<n>`` percent, ``ram.used`` and ``ram.available`` bytes, ``server.rss`` bytes, ``server.cpu`` percent (100 = one
-CPU), ``gpu.<device>.used`` bytes and ``gpu.<device>.util`` percent (NVML; whole card), ``engine.<device>.allocated``
-bytes (what the engine says it allocated; a flat line where nothing live can be read), ``tok.decode`` tok/s over all
-slots and ``ctx.used`` tokens (from ``/slots``, whoever asked).
+CPU), ``gpu.<device>.used`` bytes and ``gpu.<device>.util`` percent (NVML; whole card), ``gpu.<device>.process`` bytes
+(NVML; the server's own), ``engine.<device>.allocated`` bytes (what the engine says it allocated; a flat line where
+nothing live can be read), ``tok.decode`` tok/s over all slots and ``ctx.used`` tokens (from ``/slots``, whoever asked).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def samplers_for(
     ]
     cards = {g.uuid: g.engine_name or g.name for g in snapshot.gpus if g.uuid is not None}
     if cards:
-        watched.append(NvmlSampler(tuple(cards), cards))
+        watched.append(NvmlSampler(tuple(cards), cards, pid=pid))
     if url is not None:
         watched.append(_slots(url, api_key))
     return tuple(watched)

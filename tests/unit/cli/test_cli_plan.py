@@ -63,7 +63,7 @@ def test_that_two_gpus_are_planned_together_and_one_that_gains_nothing_is_told(p
 
 
 def test_that_a_model_too_large_for_either_gpu_is_spread_over_both(plan):
-    said = plan("--device", "CUDA0=484", "--device", "CUDA1=470", "--reserve-mib", "0")
+    said = plan("--device", "CUDA0=150", "--device", "CUDA1=136", "--reserve-mib", "0")
     argv = said.json["argv"]
     assert argv[argv.index("-dev") + 1] == "CUDA0,CUDA1"
     front, back = (int(n) for n in argv[argv.index("-ts") + 1].split(","))
@@ -284,7 +284,7 @@ def test_that_a_dense_model_gets_a_plan_and_a_note(run, dense):
 
 
 def test_that_the_trades_are_options_of_the_same_command(run, moe):
-    asked = ("--hardware", NO_GPU, "--device", "CUDA0=520", "--ctx", "16384", "--reserve-mib", "0")
+    asked = ("--hardware", NO_GPU, "--device", "CUDA0=187", "--ctx", "16384", "--reserve-mib", "0")
     offers = run("plan", moe, "--json", *asked).json["trades"]
     offer = next(t for t in offers if t["code"] == "kv_type" and t["value"] == "q8_0")
     assert offer["changes"] == {"--ctk": "q8_0", "--ctv": "q8_0"}

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from app.model.types import Role, TensorInfo
-from app.planner.devices import OVERHEAD_MIB
 from app.planner.engine_traits import CURRENT_MAINLINE, EngineKind, EngineTraits, IkTraits, mainline_traits
 from app.planner.ik import ik_compute_bytes, mla_prompt_bytes
 from app.planner.kv import KvSettings, kv_bytes_by_block, row_bytes
@@ -205,10 +204,11 @@ def test_that_a_case_without_shapes_still_has_weights_but_no_compute(cases):
 def test_that_a_whole_card_is_judged_with_the_assumed_overhead_of_its_backend(cases):
     case = cases["ml-6g-qwen3coder-ncmoe40"]
     alone = changed(case, judge={"card": "absolute"}, measured={"card_total": {"CUDA0": 4410}, "baseline": 10})
+    assert case.card_mib("CUDA0") == 6144
     (row,) = judge_all([alone]).rows
     assert row.what == "card"
     assert row.actual_mib == 4400
-    assert row.predicted_mib == pytest.approx(predict(case)[0].get("CUDA0").total_bytes / MIB + OVERHEAD_MIB["CUDA"])
+    assert row.predicted_mib == pytest.approx(predict(case)[0].get("CUDA0").total_bytes / MIB + 64 + 16 * 6)
 
 
 def test_that_one_broken_case_does_not_end_the_run(cases):
