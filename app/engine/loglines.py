@@ -125,8 +125,9 @@ def decoder_for(start: bytes) -> str:
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
     sample = start[:2000]
-    if len(sample) >= 4 and sample.count(0) > len(sample) // 4:
-        return "utf-16-le" if sample[1::2].count(0) >= sample[::2].count(0) else "utf-16-be"
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if max(even, odd) * 5 > len(sample) * 2 and min(even, odd) * 10 < len(sample):
+        return "utf-16-le" if odd > even else "utf-16-be"
     return "utf-8-sig" if start[:3] == b"\xef\xbb\xbf" else "utf-8"
 
 

@@ -1,0 +1,245 @@
+"""Changed plans that cure a finding, each proven to fit by the memory model before it is offered. Pure.
+
+Memory is freed in the order of what it costs the user: expert layers to RAM (slower), a smaller micro-batch (slower
+prompts), a q8_0 cache (quality hardly), the cache in RAM (slower prompts), at last half the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from app.common.problem import ParamValue
+from app.diagnose.doctor.budgets import with_budget
+from app.diagnose.doctor.types import Facts, Fix
+from app.planner.placement import expert_layers_in_ram, with_experts_in_ram
+from app.planner.plan import PlanInputs, kv_problems, make_plan
+from app.planner.types import RAM, DeviceSet, KvHome, Placement, Plan, Wishes
+
+_LEAST_UBATCH = 64
+_LEAST_CTX = 1024
+
+Step = tuple[str, Callable[[Wishes, int], Mapping[str, Any] | None]]
+
+
+def _smaller_ubatch(wishes: Wishes, n_ctx: int) -> Mapping[str, Any] | None:
+    half = min(wishes.n_ubatch, wishes.n_batch, n_ctx) // 2
+    return {"n_ubatch": half} if half >= _LEAST_UBATCH else None
+
+
+def _smaller_cache(wishes: Wishes, n_ctx: int) -> Mapping[str, Any] | None:
+    large = ("f32", "f16", "bf16")
+    if wishes.cache_type_k not in large and wishes.cache_type_v not in large:
+        return None
+    return {
+        "cache_type_k": "q8_0" if wishes.cache_type_k in large else wishes.cache_type_k,
+        "cache_type_v": "q8_0" if wishes.cache_type_v in large else wishes.cache_type_v,
+        "flash_attn": "auto" if wishes.flash_attn == "off" else wishes.flash_attn,
+    }
+
+
+def _cache_in_ram(wishes: Wishes, n_ctx: int) -> Mapping[str, Any] | None:
+    return {"kv_home": KvHome.RAM} if wishes.kv_home is KvHome.HOME else None
+
+
+def _half_context(wishes: Wishes, n_ctx: int) -> Mapping[str, Any] | None:
+    half = n_ctx // 2 // 256 * 256
+    return {"n_ctx": half} if half >= _LEAST_CTX else None
+
+
+def _no_prompt_cache(wishes: Wishes, n_ctx: int) -> Mapping[str, Any] | None:
+    return {"prompt_cache_mib": 0} if wishes.prompt_cache_mib != 0 else None
+
+
+_FOR_CARD: tuple[Step, ...] = (
+    ("ubatch", _smaller_ubatch),
+    ("ubatch", _smaller_ubatch),
+    ("kv_type", _smaller_cache),
+    ("kv_home", _cache_in_ram),
+    *((("context", _half_context),) * 8),
+)
+_FOR_RAM: tuple[Step, ...] = (
+    ("prompt_cache", _no_prompt_cache),
+    ("ubatch", _smaller_ubatch),
+    ("kv_type", _smaller_cache),
+    *((("context", _half_context),) * 8),
+)
+
+
+def relieve(facts: Facts, device: str, budget: int) -> Fix | None:
+    """The least costly plan that needs at most ``budget`` bytes on the device; None where none is found or known."""
+    inputs, plan = facts.inputs, facts.plan
+    if inputs is None or plan is None or plan.wishes.preset == "fit":
+        return None
+    if all(d.name != device for d in plan.devices.all):
+        return None
+    tight = with_budget(plan.devices, device, budget)
+    own_keys = {plan.argv, *facts.tried}
+    for codes, wishes in _attempts(inputs, plan, _FOR_RAM if device == RAM else _FOR_CARD):
+        placement = _placement_that_fits(inputs, plan, wishes, tight)
+        if placement is None:
+            continue
+        after = make_plan(replace(inputs, devices=plan.devices, wishes=wishes), placement, is_edited=True)
+        if after.argv in own_keys:
+            continue
+        return _fix(facts, codes, wishes, placement, after)
+    return None
+
+
+def _attempts(inputs: PlanInputs, plan: Plan, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[str, ...], Wishes]]:
+    """The wishes as they are, each step alone, then the steps one on top of the other."""
+    yield (), plan.wishes
+    for code, step in dict.fromkeys(steps):
+        changes = step(plan.wishes, plan.n_ctx)
+        if changes is not None and _is_allowed(inputs, replace(plan.wishes, **changes)):
+            yield (code,), replace(plan.wishes, **changes)
+    wishes = plan.wishes
+    codes: tuple[str, ...] = ()
+    for code, step in steps:
+        changes = step(wishes, wishes.n_ctx or plan.n_ctx)
+        if changes is None or not _is_allowed(inputs, replace(wishes, **changes)):
+            continue
+        wishes, codes = replace(wishes, **changes), (*codes, code)
+        yield tuple(dict.fromkeys(codes)), wishes
+
+
+def _is_allowed(inputs: PlanInputs, wishes: Wishes) -> bool:
+    return not kv_problems(inputs.model, wishes)
+
+
+def _placement_that_fits(inputs: PlanInputs, plan: Plan, wishes: Wishes, tight: DeviceSet) -> Placement | None:
+    """The present placement with as many expert layers as needed in RAM; of a plan that nobody edited, also a fresh
+    one. The check is the whole plan's memory on devices of which one has only its budget."""
+    told = replace(inputs, wishes=wishes, devices=tight)
+    kept = replace(plan.placement, kv_home=wishes.kv_home if tight.gpus else KvHome.HOME)
+    if _fits(told, kept):
+        return kept
+    if tight.gpus:
+        moved = _more_in_ram(told, kept)
+        if moved is not None:
+            return moved
+    if plan.is_edited:
+        return None
+    fresh = make_plan(told)
+    return fresh.placement if fresh.estimate.fits else None
+
+
+def _more_in_ram(told: PlanInputs, placement: Placement) -> Placement | None:
+    """The fewest more layers, taken from the last one down; bisected, since each layer only adds to RAM."""
+    model = told.model
+    there = set(expert_layers_in_ram(model, placement))
+    rest = [block for block in model.expert_blocks if block not in there]
+
+    def at(n: int) -> Placement:
+        chosen = frozenset(there | set(rest[len(rest) - n :]))
+        return with_experts_in_ram(model, placement, told.devices, chosen)
+
+    if not rest or not _cards_fit(told, at(len(rest))):
+        return None
+    low, high = 1, len(rest)
+    while low < high:
+        middle = (low + high) // 2
+        if _cards_fit(told, at(middle)):
+            high = middle
+        else:
+            low = middle + 1
+    found = at(low)
+    return found if _fits(told, found) else None
+
+
+def _fits(told: PlanInputs, placement: Placement) -> bool:
+    return make_plan(told, placement, is_edited=True).estimate.fits is True
+
+
+def _cards_fit(told: PlanInputs, placement: Placement) -> bool:
+    devices = make_plan(told, placement, is_edited=True).estimate.devices
+    return all(d.fits is not False for d in devices if d.device != RAM)
+
+
+def other_wishes(facts: Facts, code: str, params: Mapping[str, ParamValue] | None = None, **changes: Any) -> Fix | None:
+    """The same placement with other wishes; None when the result does not fit, or has failed already."""
+    inputs, plan = facts.inputs, facts.plan
+    if inputs is None or plan is None:
+        return None
+    wishes = replace(plan.wishes, **changes)
+    if wishes == plan.wishes or not _is_allowed(inputs, wishes):
+        return None
+    told = replace(inputs, devices=plan.devices, wishes=wishes, n_threads=wishes.n_threads or inputs.n_threads)
+    placement = plan.placement if plan.is_edited else None
+    after = make_plan(told, placement, is_edited=plan.is_edited)
+    was_fitting = plan.estimate.fits
+    if (after.estimate.fits is False and was_fitting is not False) or after.argv in {plan.argv, *facts.tried}:
+        return None
+    return _fix(facts, (code,), wishes, placement, after, params)
+
+
+def _fix(
+    facts: Facts,
+    codes: tuple[str, ...],
+    wishes: Wishes,
+    placement: Placement | None,
+    after: Plan,
+    params: Mapping[str, ParamValue] | None = None,
+) -> Fix:
+    assert facts.plan is not None
+    assert facts.inputs is not None
+    model = facts.inputs.model
+    before_n = len(expert_layers_in_ram(model, facts.plan.placement))
+    after_n = len(expert_layers_in_ram(model, after.placement))
+    told: dict[str, ParamValue] = {
+        "layers": after_n - before_n,
+        "layers_in_ram": after_n,
+        "n_ctx": after.n_ctx,
+        "ubatch": wishes.n_ubatch,
+        "kv_type": wishes.cache_type_k,
+        **(params or {}),
+    }
+    changes = changed_options(facts.plan, after)
+    told["changes"] = " ".join(f"{option} {value}" for option, value in changes.items())
+    return Fix(
+        code=_code(codes, after_n != before_n),
+        params=told,
+        wishes=wishes,
+        placement=placement,
+        plan=after,
+        before=facts.plan.estimate,
+        changes=changes,
+    )
+
+
+def _code(codes: tuple[str, ...], moves_experts: bool) -> str:
+    """Single changes have a sentence of their own; several together are listed by their options."""
+    if not codes:
+        return "experts_more"
+    if len(codes) == 1 and not moves_experts:
+        return codes[0]
+    return "several_experts" if moves_experts else "several"
+
+
+_OPTIONS: Mapping[str, str] = {
+    "n_ctx": "--ctx",
+    "cache_type_k": "--ctk",
+    "cache_type_v": "--ctv",
+    "n_batch": "--batch",
+    "n_ubatch": "--ubatch",
+    "flash_attn": "--flash-attn",
+    "n_slots": "--slots",
+    "n_threads": "--threads",
+    "prompt_cache_mib": "--prompt-cache-mib",
+    "kv_home": "--kv",
+    "preset": "--preset",
+    "load_mode": "--load-mode",
+}
+
+
+def changed_options(before: Plan, after: Plan) -> dict[str, str]:
+    """The options of ``plan`` (docs/cli.md) that differ, with their new values."""
+    changed = {}
+    for name, option in _OPTIONS.items():
+        value = getattr(after.wishes, name)
+        if value != getattr(before.wishes, name):
+            changed[option] = "auto" if value is None else str(value)
+    if after.wishes.extra != before.wishes.extra:
+        changed["--extra"] = " ".join(after.wishes.extra)
+    return changed

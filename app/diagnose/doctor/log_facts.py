@@ -1,0 +1,156 @@
+"""A log of an engine as facts: what it ended with, what it allocated, where tensors went. Pure, in one pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from app.common.problem import Problem
+from app.common.units import MIB
+from app.engine.failure import Judgement, judge
+from app.engine.loglines import CleanLine, clean_line
+from app.engine.logparse import DeviceUsed, EngineBuffer, LogReader, TensorsMoved
+
+_THREADS = re.compile(r"system_info: n_threads = (?P<n>\d{1,5}) .*?/ (?P<cpus>\d{1,5})")
+_CACHE = re.compile(r"cache state: (?P<n>\d{1,9}) prompts, (?P<mib>\d{1,9}(?:\.\d+)?) MiB \(limits: (?P<limit>\d{1,9})")
+_FIT_CONTEXT = re.compile(r"context size reduced from (?P<before>\d{1,12}) to (?P<after>\d{1,12})")
+_TIMING = re.compile(
+    r"(?<!prompt )eval time = +(?P<ms>\d{1,12}(?:\.\d+)?) ms / +(?P<n>\d{1,9}) (?:tokens|runs)"
+    r".*?(?P<tps>\d{1,7}(?:\.\d+)?) tokens per second"
+)
+_SERVER = re.compile(
+    r"\bsrv\b|llama[_-]server|server is listening|HTTP server|starting (?:llama server|runner)|load_model:"
+)
+_ENDED = re.compile(r"cleaning up before exit|exiting due to|Received second interrupt|server stopped")
+_SUSPECT = re.compile(r"(?i)\b(?:error|fatal|panic|exception|traceback|failed|cannot|unable|abort\w*)\b")
+_LEAST_TIMED_TOKENS = 16
+_MOST_SUSPECTS = 8
+_MOST_TAIL = 12
+_LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """Everything that a log tells. ``suspects``: the lines that look most like a reason, for a failure nobody knows.
+
+    ``cut_bytes``: so much of a very long log was left out in its middle; ``decode_tps``: the engine's own figures, per
+    request.
+    """
+
+    judgement: Judgement
+    n_lines: int
+    is_server: bool
+    has_ended: bool
+    devices: Mapping[str, DeviceUsed]
+    buffers: tuple[EngineBuffer, ...]
+    overrides: Mapping[str, str]
+    layer_homes: Mapping[int, str]
+    moved: tuple[TensorsMoved, ...]
+    n_ctx: int | None
+    load_mode: str | None
+    n_threads: int | None = None
+    n_cpus: int | None = None
+    prompt_cache: tuple[int, int] | None = None
+    fit_context: tuple[int, int] | None = None
+    decode_tps: tuple[float, ...] = ()
+    suspects: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()
+    cut_bytes: int = 0
+    lines_of: Mapping[str, str] = field(default_factory=dict)
+    """The line behind a figure (``threads``, ``cache``, ``fit``), as evidence."""
+
+    @property
+    def failure(self) -> Problem | None:
+        """Why the engine ended, as far as its own words tell."""
+        return self.judgement.failure
+
+    @property
+    def was_ready(self) -> bool:
+        """Did the server ever answer?"""
+        return self.judgement.was_ready
+
+    @property
+    def tells_tensors(self) -> bool:
+        """Was the log written at -lv 5, which names layers and overrides?"""
+        return bool(self.layer_homes or self.overrides)
+
+
+def read_log(lines: Iterable[str], cut_bytes: int = 0) -> LogFacts:
+    """The facts of a log. Lines may be of any length and hold anything."""
+    clean: list[CleanLine] = []
+    reader = LogReader()
+    figures = _Figures()
+    for raw in lines:
+        line = clean_line(raw)
+        clean.append(line)
+        reader.feed(raw)
+        figures.take(line)
+    return LogFacts(
+        judgement=judge(clean),
+        n_lines=len(clean),
+        is_server=figures.is_server,
+        has_ended=figures.has_ended,
+        devices=dict(reader.devices),
+        buffers=reader.buffers,
+        overrides=dict(reader.overrides),
+        layer_homes=dict(reader.layer_homes),
+        moved=tuple(reader.moved),
+        n_ctx=reader.n_ctx,
+        load_mode=reader.load_mode,
+        n_threads=figures.n_threads,
+        n_cpus=figures.n_cpus,
+        prompt_cache=figures.prompt_cache,
+        fit_context=figures.fit_context,
+        decode_tps=tuple(figures.decode_tps[-50:]),
+        suspects=_suspects(clean),
+        tail=tuple(line.raw[:_LONGEST] for line in clean if line.text.strip())[-_MOST_TAIL:],
+        cut_bytes=cut_bytes,
+        lines_of=figures.lines_of,
+    )
+
+
+class _Figures:
+    """Collects what ``LogReader`` does not: threads, prompt cache, fit's context, timings."""
+
+    def __init__(self) -> None:
+        self.is_server = False
+        self.has_ended = False
+        self.n_threads: int | None = None
+        self.n_cpus: int | None = None
+        self.prompt_cache: tuple[int, int] | None = None
+        self.fit_context: tuple[int, int] | None = None
+        self.decode_tps: list[float] = []
+        self.lines_of: dict[str, str] = {}
+
+    def take(self, line: CleanLine) -> None:
+        text = line.text
+        self.is_server = self.is_server or _SERVER.search(text) is not None
+        if "exit" in text or "stop" in text or "interrupt" in text:
+            self.has_ended = self.has_ended or _ENDED.search(text) is not None
+        if "system_info" in text and (found := _THREADS.search(text)) is not None:
+            self.n_threads, self.n_cpus = int(found["n"]), int(found["cpus"])
+            self.lines_of["threads"] = line.raw[:_LONGEST]
+        elif "cache state" in text and (found := _CACHE.search(text)) is not None:
+            self.prompt_cache = (round(float(found["mib"]) * MIB), int(found["limit"]) * MIB)
+            self.lines_of["cache"] = line.raw[:_LONGEST]
+        elif "context size reduced" in text and (found := _FIT_CONTEXT.search(text)) is not None:
+            self.fit_context = (int(found["before"]), int(found["after"]))
+            self.lines_of["fit"] = line.raw[:_LONGEST]
+        elif "eval time" in text:
+            self._take_timing(line)
+
+    def _take_timing(self, line: CleanLine) -> None:
+        """The first few tokens say little about the speed."""
+        found = _TIMING.search(line.text)
+        if found is not None and int(found["n"]) >= _LEAST_TIMED_TOKENS:
+            self.decode_tps.append(float(found["tps"]))
+            self.lines_of["timing"] = line.raw[:_LONGEST]
+
+
+def _suspects(clean: list[CleanLine]) -> tuple[str, ...]:
+    """Lines of level E first, then those with the words of trouble; the last ones, in their order."""
+    errors = [line.raw[:_LONGEST] for line in clean if line.level == "E"]
+    words = [line.raw[:_LONGEST] for line in clean if line.level != "E" and _SUSPECT.search(line.text)]
+    chosen = errors[-_MOST_SUSPECTS:] or words[-_MOST_SUSPECTS:]
+    return tuple(dict.fromkeys(chosen))

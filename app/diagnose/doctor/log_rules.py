@@ -1,0 +1,237 @@
+"""Rules over the engine's log and its end: the one cause first, then what the engine lived with. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from app.common.problem import ParamValue, Problem, Severity
+from app.common.units import MIB
+from app.diagnose.buffers import compare_buffers
+from app.diagnose.doctor.cures import new_spelling
+from app.diagnose.doctor.log_facts import LogFacts
+from app.diagnose.doctor.types import Facts, Finding
+from app.engine.failure import exit_code_text, explain_exit
+from app.engine.logparse import BufferKind, device_of_buffer
+from app.planner.types import RAM
+
+_USUAL_ENDS = frozenset({0, -2, -15, 130, 143, 0xC000013A, -1073741510})
+"""Ctrl-C and SIGTERM are how a server is stopped, not why it failed."""
+_LEAST_ON_DEVICE = 64 * MIB
+_LEAST_TWICE = 256 * MIB
+_SHORT_RAM_SHARE = 0.4
+
+_CHECKS = {
+    "vram_oom_cuda": "vram", "vram_oom_vulkan": "vram", "vram_oom_device": "vram", "weights_oom": "vram",
+    "kv_oom": "vram", "compute_oom": "vram", "host_oom": "ram", "commit_limit": "commit", "engine_killed": "killed",
+    "mlock_failed": "memlock", "pinned_memory_cap": "pinned", "port_in_use": "port", "port_forbidden": "port_reserved",
+    "unknown_argument": "help", "unknown_buffer_type": "devices", "no_usable_gpu": "devices",
+    "gpu_backend_not_loaded": "devices", "device_unused": "devices", "engine_dll_missing": "dll",
+    "engine_dll_wrong": "dll", "file_truncated": "file_size", "bad_magic": "file_size", "unknown_arch": "build",
+    "engine_too_old": "build", "engine_removed": "quarantine", "engine_blocked": "quarantine",
+    "override_unmatched": "tensors", "placement_differs": "tensors", "tensors_moved": "tensors",
+}  # fmt: skip
+"""How a user sees a cause with his own eyes: ``doctor.check.<...>`` of the words."""
+
+
+def check_of(code: str) -> str | None:
+    """The check that belongs to a code, or None."""
+    return _CHECKS.get(code)
+
+
+def as_finding(problem: Problem, severity: Severity | None = None) -> Finding:
+    """A problem as a finding, with the check that belongs to its code."""
+    return Finding(
+        problem.code, severity or problem.severity, problem.params, problem.evidence, check=check_of(problem.code)
+    )
+
+
+def failure_finding(facts: Facts) -> Finding | None:
+    """Why the engine ended; None for a run that is going well or was stopped."""
+    problem = _failure(facts)
+    if problem is None:
+        return None
+    if problem.code == "unknown_argument":
+        new = new_spelling(str(problem.params.get("argument")), facts.capabilities)
+        problem = replace(problem, params={**problem.params, "new": new})
+    return as_finding(problem, Severity.ERROR)
+
+
+def _failure(facts: Facts) -> Problem | None:
+    log = facts.log
+    if log is not None and log.failure is not None:
+        by_code = facts.exit_code if facts.exit_code is not None else log.judgement.exit_code
+        if log.failure.code == "engine_aborted" and by_code is not None:
+            return explain_exit(by_code, log.failure.evidence) or log.failure
+        return log.failure
+    if facts.reason is not None and facts.reason.code != "engine_exited":
+        return facts.reason
+    code = facts.exit_code
+    if code is None and log is not None:
+        code = log.judgement.exit_code
+    if code is not None and code not in _USUAL_ENDS and not facts.end_was_asked:
+        tail = log.tail if log is not None else ()
+        explained = explain_exit(code, tail)
+        if explained is not None and explained.code != "engine_exited":
+            return explained
+        if facts.exit_code is not None or log is None or not log.was_ready:
+            return _unknown(log, code)  # a script's own code after a good run (a timeout's 124) is no failure
+    if facts.reason is not None:
+        return _unknown(log, code)
+    if log is not None and not log.was_ready and log.is_server and _has_error_lines(log):
+        return _unknown(log, None)
+    return None
+
+
+def _has_error_lines(log: LogFacts) -> bool:
+    return any(word in line for line in log.suspects for word in (" E ", "error", "Error", "ERROR", "failed", "fatal"))
+
+
+def _unknown(log: LogFacts | None, code: int | None) -> Problem:
+    """Nobody knows this failure: said as it is, with the lines that look most like a reason."""
+    params: dict[str, ParamValue] = {"code": None if code is None else exit_code_text(code)}
+    evidence = () if log is None else log.suspects or log.tail
+    return Problem("unknown_failure", Severity.ERROR, params, evidence)
+
+
+def log_findings(facts: Facts) -> Iterator[Finding]:
+    """What the log tells beside the failure."""
+    log = facts.log
+    if log is None:
+        return
+    for problem in log.judgement.warnings:
+        if problem.code == "no_usable_gpu" and facts.plan is not None and not facts.plan.devices.gpus:
+            continue  # the plan says so too
+        yield as_finding(problem)
+    yield from _early_end(facts, log)
+    yield from _context(facts, log)
+    yield from _moved(log)
+    if facts.log_is_of_plan:
+        yield from _unmatched(facts, log)
+        yield from _unused_device(facts, log)
+        yield from _differs(facts, log)
+    yield from _twice(facts, log)
+    yield from _threads(facts, log)
+    yield from _prompt_cache(facts, log)
+    if log.cut_bytes:
+        yield Finding("log_cut", Severity.INFO, {"n_bytes": log.cut_bytes})
+
+
+def _early_end(facts: Facts, log: LogFacts) -> Iterator[Finding]:
+    """A server's log that stops in the middle of loading: it runs still, or it died without a word."""
+    if not log.is_server or log.was_ready or log.has_ended or log.failure is not None or log.load_mode is None:
+        return
+    if facts.exit_code is None and facts.reason is None and log.judgement.exit_code is None and not log.suspects:
+        yield Finding("log_ends_early", Severity.WARNING, {}, log.tail[-3:], check="killed")
+
+
+def _context(facts: Facts, log: LogFacts) -> Iterator[Finding]:
+    evidence = tuple(line for name, line in log.lines_of.items() if name == "fit")
+    wished = facts.plan.n_ctx if facts.plan is not None and facts.log_is_of_plan else None
+    if wished is not None and log.n_ctx is not None and log.n_ctx < wished:
+        params: dict[str, ParamValue] = {"before": wished, "after": log.n_ctx}
+        yield Finding("context_reduced", Severity.WARNING, params, evidence)
+    elif wished is None and log.fit_context is not None and log.fit_context[1] < log.fit_context[0]:
+        params = {"before": log.fit_context[0], "after": log.fit_context[1]}
+        yield Finding("context_reduced", Severity.INFO, params, evidence)
+
+
+def _moved(log: LogFacts) -> Iterator[Finding]:
+    """The engine did not put tensors where it was told to. Repacking buffers of the processor do not count, nor does
+    the note about tensors that a rule sends elsewhere on purpose: it names the home that they would have had."""
+    for moved in log.moved:
+        if device_of_buffer(moved.wanted) != RAM and moved.first_tensor not in log.overrides:
+            params: dict[str, ParamValue] = {
+                "tensor": moved.first_tensor,
+                "others": moved.n_others,
+                "device": device_of_buffer(moved.wanted),
+                "got": device_of_buffer(moved.got),
+            }
+            yield Finding("tensors_moved", Severity.WARNING, params, check="tensors")
+
+
+def _unmatched(facts: Facts, log: LogFacts) -> Iterator[Finding]:
+    """Overrides of the plan that the engine did not confirm; only a log at -lv 5 can tell."""
+    if facts.plan is None or not facts.plan.placement.overrides or not log.tells_tensors:
+        return
+    missing = [name for name in facts.plan.placement.overrides if name not in log.overrides]
+    if missing:
+        params: dict[str, ParamValue] = {"n": len(missing), "example": missing[0]}
+        yield Finding("override_unmatched", Severity.ERROR, params, tuple(missing[:5]), check="tensors")
+
+
+def _unused_device(facts: Facts, log: LogFacts) -> Iterator[Finding]:
+    """The plan puts weights on a card, and the engine allocated nothing there: a build without the card's backend, or
+    another card was chosen."""
+    weights = [b for b in log.buffers if b.kind is BufferKind.WEIGHTS]
+    if facts.plan is None or not weights:
+        return
+    used = {b.device for b in log.buffers}
+    for device in facts.plan.estimate.devices:
+        if device.device != RAM and device.weights_bytes >= _LEAST_ON_DEVICE and device.device not in used:
+            params: dict[str, ParamValue] = {
+                "device": device.device,
+                "n_bytes": device.weights_bytes,
+                "used": ", ".join(sorted(used)),
+            }
+            yield Finding("device_unused", Severity.ERROR, params, check="devices")
+
+
+def _differs(facts: Facts, log: LogFacts) -> Iterator[Finding]:
+    if facts.plan is None or not log.buffers or facts.plan.wishes.preset == "fit":
+        return
+    for row in compare_buffers(facts.plan.estimate, log.buffers):
+        if row.agrees is False and row.what != "compute" and row.actual_bytes is not None:
+            params: dict[str, ParamValue] = {
+                "device": row.device,
+                "what": row.what,
+                "planned": row.predicted_bytes,
+                "actual": row.actual_bytes,
+            }
+            yield Finding("placement_differs", Severity.WARNING, params, check="tensors")
+
+
+def _twice(facts: Facts, log: LogFacts) -> Iterator[Finding]:
+    """Mapped weights that are repacked exist twice in RAM (llama.cpp#16761); told where RAM is short for both."""
+    mapped = sum(b.n_bytes for b in log.buffers if b.device == RAM and "_Mapped" in b.buffer_name)
+    repacked = sum(b.n_bytes for b in log.buffers if "REPACK" in b.buffer_name)
+    free = facts.state.ram_available_bytes
+    if free is None and facts.snapshot is not None:
+        free = facts.snapshot.memory.available_bytes
+    if mapped < _LEAST_TWICE or repacked < _LEAST_TWICE or free is None or mapped + repacked <= free:
+        return
+    params: dict[str, ParamValue] = {"mapped": mapped, "repacked": repacked, "total": mapped + repacked, "free": free}
+    yield Finding("repacked_twice", Severity.WARNING, params, check="ram")
+
+
+def _threads(facts: Facts, log: LogFacts) -> Iterator[Finding]:
+    """Threads of the log against the cores of this machine: more than it has, or less than half of the good ones. The
+    log says how many CPUs its machine has: with another number it is another machine's."""
+    if facts.snapshot is None or log.n_threads is None or log.n_cpus != facts.snapshot.cpu.logical_count:
+        return
+    cpu = facts.snapshot.cpu
+    evidence = tuple(line for name, line in log.lines_of.items() if name == "threads")
+    params: dict[str, ParamValue] = {
+        "threads": log.n_threads,
+        "recommended": cpu.recommended_threads,
+        "cores": len(cpu.cores),
+    }
+    if log.n_threads > len(cpu.cores) or (cpu.is_hybrid and log.n_threads > cpu.recommended_threads + 2):
+        yield Finding("too_many_threads", Severity.WARNING, params, evidence, check="threads")
+    elif log.n_threads * 2 <= cpu.recommended_threads:
+        yield Finding("too_few_threads", Severity.WARNING, params, evidence, check="threads")
+
+
+def _prompt_cache(facts: Facts, log: LogFacts) -> Iterator[Finding]:
+    """Finished conversations kept in RAM, where RAM is short."""
+    if log.prompt_cache is None:
+        return
+    used, limit = log.prompt_cache
+    free = facts.state.ram_available_bytes
+    total = facts.snapshot.memory.total_bytes if facts.snapshot is not None else None
+    is_short = free is not None and free < limit - used
+    is_large = total is not None and limit > total * _SHORT_RAM_SHARE
+    if used >= _LEAST_TWICE and (is_short or is_large):
+        evidence = tuple(line for name, line in log.lines_of.items() if name == "cache")
+        params: dict[str, ParamValue] = {"used": used, "limit": limit, "free": free}
+        yield Finding("prompt_cache_ram", Severity.WARNING, params, evidence, check="ram")
