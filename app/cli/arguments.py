@@ -94,6 +94,11 @@ class OptionGroup:
             help=_help(flag),
         )
 
+    def optional_value(self, flag: str, metavar: str) -> None:
+        """An option that may stand alone: None without it, "" without a value."""
+        self._parser.flags[flag] = metavar
+        self._group.add_argument(flag, metavar=metavar, nargs="?", const="", help=_help(flag))
+
     def switch(self, *flags: str) -> None:
         """An option without a value."""
         self._parser.flags.update(dict.fromkeys(flags))

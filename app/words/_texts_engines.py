@@ -183,4 +183,48 @@ _SHOWN: Entries = {
     "engine.kind.other": ("another program", "其他程序"),
 }
 
-ENTRIES: Entries = {**_RELEASE, **_ARCHIVE, **_KNOWN, **_OFFER, **_GETTING, **_SHOWN}
+_CLI: Entries = {
+    "cli.verb.engines": (
+        "The llama-servers known here; gets an official one (--get).",
+        "列出已知的 llama-server；可获取官方版本（--get）。",
+    ),
+    "cli.group.engines": ("Engines", "引擎"),
+    "cli.help.get": (
+        "fetch an official llama.cpp: the package that suits this machine, or the named one; uses the network",
+        "下载官方 llama.cpp：适合这台电脑的安装包，或指定的安装包；会使用网络",
+    ),
+    "cli.help.packages": (
+        "the packages of the newest release and which suits; uses the network",
+        "列出最新发行版的安装包及其是否适合；会使用网络",
+    ),
+    "cli.help.from": (
+        "install this archive, fetched by hand; repeat it for the CUDA runtime's",
+        "安装手动下载的压缩包；CUDA 运行库的压缩包可重复指定",
+    ),
+    "cli.help.confirm": (
+        "the SHA-256 of an archive that the list does not know, as you have checked it",
+        "列表中没有的压缩包的 SHA-256（由您核对确认）",
+    ),
+    "cli.help.mirror": ("base address to use instead of the official one", "代替官方地址的镜像地址"),
+    "cli.help.use": ("use this engine from now on", "从现在起使用这个引擎"),
+    "cli.help.back": ("go back to the engine in use before", "退回先前使用的引擎"),
+    "cli.help.forget": (
+        "take this engine off the list; a downloaded or built one is deleted",
+        "从列表中移除这个引擎；下载或编译得到的会被删除",
+    ),
+    "cli.help.add": ("add a llama-server, or a folder with one, to the list", "把 llama-server 或其文件夹加入列表"),
+    "cli.engines.none": (
+        "There is no llama-server here yet. Get one with: lanewise engines --get",
+        "这里还没有 llama-server。获取方法：lanewise engines --get",
+    ),
+    "cli.engines.back": ("Go back to {id} with: lanewise engines --back", "退回 {id}：lanewise engines --back"),
+    "cli.engines.used": ("In use now: {id}  {path}", "当前使用：{id}  {path}"),
+    "cli.engines.packages": ("Packages of {tag} for this computer:", "{tag} 中适用于这台电脑的安装包："),
+    "cli.engines.size": ("{size:size}", "{size:size}"),
+    "problem.cli_engines_one": (
+        "Only one of these at a time: {options}.",
+        "以下选项一次只能用一个：{options}。",
+    ),
+}
+
+ENTRIES: Entries = {**_CLI, **_RELEASE, **_ARCHIVE, **_KNOWN, **_OFFER, **_GETTING, **_SHOWN}

@@ -30,7 +30,7 @@ from app.work.engine_getting import (
 from app.work.engine_knowing import has_changed
 from app.work.engine_store import EngineSource
 from tests.tools.file_server import FileServer
-from tests.tools.releases import asset, fake_server, folder_tar_gz, listing, tar_gz
+from tests.tools.releases import API, DOWNLOADS, Mirror, asset, fake_server, folder_tar_gz, listing, name_of, tar_gz
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell script is no program on Windows")
 
@@ -38,34 +38,6 @@ HASTY = Patience(connect_s=5, silence_s=5, tries=3, first_wait_s=0.001, longest_
 CARD = GpuInfo("NVIDIA GeForce RTX 3060", "gpu", None, 12 << 30, None, driver="595.10", compute_capability="8.6")
 VULKAN = "Vulkan0: NVIDIA GeForce RTX 3060 (12288 MiB, 11000 MiB free)"
 CUDA = "CUDA0: NVIDIA GeForce RTX 3060 (12288 MiB, 11000 MiB free)"
-API = "/repos/ggml-org/llama.cpp/releases"
-DOWNLOADS = "/ggml-org/llama.cpp/releases/download/b11434"
-
-
-def name_of(middle):
-    return f"llama-b11434-bin-ubuntu-{middle}{this_target().arch}.tar.gz"
-
-
-class Mirror:
-    """A mirror with the same paths as the official place."""
-
-    def __init__(self, server):
-        self.server = server
-        self.assets = []
-
-    def add(self, middle, files, **more):
-        data = tar_gz(files)
-        self.put(name_of(middle), data, **more)
-        return data
-
-    def put(self, name, data, **more):
-        self.assets.append(asset(name, data, f"https://official.example{DOWNLOADS}", **more))
-        self.server.put(f"{DOWNLOADS}/{name}", data)
-        self.server.put(API, listing(*self.assets), content_type="application/json")
-
-    @property
-    def base(self):
-        return self.server.base
 
 
 @pytest.fixture

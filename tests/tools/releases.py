@@ -6,6 +6,8 @@ import json
 import tarfile
 import zipfile
 
+from app.engine.release_choice import this_target
+
 TAG = "b11434"
 
 FAKE_SERVER = """#!/bin/sh
@@ -95,3 +97,32 @@ OTHER_NAMES = (
     "llama-b11434-bin-android-arm64.tar.gz",
 )  # fmt: skip
 """As ``release-publish.yml`` of b11434 names them."""
+
+API = "/repos/ggml-org/llama.cpp/releases"
+DOWNLOADS = f"/ggml-org/llama.cpp/releases/download/{TAG}"
+
+
+def name_of(middle):
+    return f"llama-b11434-bin-ubuntu-{middle}{this_target().arch}.tar.gz"
+
+
+class Mirror:
+    """A mirror with the same paths as the official place."""
+
+    def __init__(self, server):
+        self.server = server
+        self.assets = []
+
+    def add(self, middle, files, **more):
+        data = tar_gz(files)
+        self.put(name_of(middle), data, **more)
+        return data
+
+    def put(self, name, data, **more):
+        self.assets.append(asset(name, data, f"https://official.example{DOWNLOADS}", **more))
+        self.server.put(f"{DOWNLOADS}/{name}", data)
+        self.server.put(API, listing(*self.assets), content_type="application/json")
+
+    @property
+    def base(self):
+        return self.server.base
