@@ -8,7 +8,7 @@ the fastest (engine.md 10).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from app.common.units import MIB
@@ -32,38 +32,67 @@ def fill_experts(model: ModelInfo, devices: DeviceSet, nothing: Placement, estim
 
     A run of layers is one card and one short rule; layers differ little in size, and the split layer evens that out.
     """
-    if not any(_layer_sizes(model, nothing).values()):
+    sizes = _layer_sizes(model, nothing)
+    if not any(sizes.values()):
         return nothing
-    found = [(_filled(model, devices, nothing, estimate, choose), unrest) for choose, unrest in _CHOICES]
-    best = min(found, key=lambda each: _expert_bytes_in_ram(model, each[0]) * (1 + each[1]))[0]
+    budgets = _budgets(model, devices, nothing, estimate, sizes)
+    everything = sum(sum(blocks.values()) for blocks in sizes.values())
+    least_in_ram = everything - sum(budgets.values())
+    best, least = nothing, float("inf")
+    for choose, unrest in _CHOICES:
+        if least_in_ram * (1 + unrest) >= least:
+            continue  # not even a budget used to the last byte would make up for the unrest
+        found = _filled(model, devices, nothing, estimate, choose, sizes, budgets)
+        in_ram = _expert_bytes_in_ram(model, found) * (1 + unrest)
+        if in_ram < least:
+            best, least = found, in_ram
     return _add_strangers(model, devices, best, estimate) if len(devices.gpus) > 1 else best
 
 
+def _budgets(
+    model: ModelInfo, devices: DeviceSet, nothing: Placement, estimate: Estimator, sizes: Mapping[str, dict[int, int]]
+) -> dict[str, int]:
+    """Device -> what it has for whole layers, seen with one layer on each: compute buffers change with the first."""
+    every = frozenset(model.expert_blocks)
+    smallest = {name: min(blocks, key=lambda b: (blocks[b], b)) for name, blocks in sizes.items()}
+    one = estimate(with_experts_in_ram(model, nothing, devices, every - set(smallest.values())))
+    lefts = {name: one.get(name).left_bytes for name in smallest}
+    return {name: left + sizes[name][smallest[name]] for name, left in lefts.items() if left is not None and left >= 0}
+
+
 def _filled(
-    model: ModelInfo, devices: DeviceSet, nothing: Placement, estimate: Estimator, choose: _Choice
+    model: ModelInfo,
+    devices: DeviceSet,
+    nothing: Placement,
+    estimate: Estimator,
+    choose: _Choice,
+    sizes: Mapping[str, dict[int, int]],
+    budgets: Mapping[str, int],
 ) -> Placement:
     """Whole layers as ``choose`` picks them for each device's budget, checked against the full estimate (the compute
     buffers move with the experts), then a part of one more on each."""
-    sizes = _layer_sizes(model, nothing)
     every = frozenset(model.expert_blocks)
-    smallest = {name: min(blocks, key=lambda b: (blocks[b], b)) for name, blocks in sizes.items() if blocks}
-    one = estimate(with_experts_in_ram(model, nothing, devices, every - set(smallest.values())))
-    budgets: dict[str, int] = {}
-    for name, block in smallest.items():
-        left = one.get(name).left_bytes
-        if left is not None and left >= 0:
-            budgets[name] = left + sizes[name][block]
+    rest = dict(budgets)
     placement = nothing
-    while budgets:
-        chosen = {name: choose(sizes[name], budget) for name, budget in budgets.items()}
+    while rest:
+        chosen = {name: choose(sizes[name], budget) for name, budget in rest.items()}
         placement = with_experts_in_ram(model, nothing, devices, every.difference(*chosen.values()))
         predicted = estimate(placement)
-        over = [name for name in budgets if chosen[name] and (predicted.get(name).left_bytes or 0) < 0]
+        over = [name for name in rest if chosen[name] and (predicted.get(name).left_bytes or 0) < 0]
         if not over:
             break
         for name in over:
-            budgets[name] += predicted.get(name).left_bytes or 0
+            rest[name] += predicted.get(name).left_bytes or 0
     return _add_split_layers(model, devices, placement, estimate)
+
+
+def is_full(model: ModelInfo, devices: DeviceSet, placement: Placement, predicted: MemoryEstimate) -> bool:
+    """Has no card room for one more whole layer of its own? Then other homes would read the same from RAM."""
+    sizes = _layer_sizes(model, placement)
+    return all(
+        (predicted.get(device.name).left_bytes or 0) < min(sizes.get(device.name, {0: 0}).values())
+        for device in devices.gpus
+    )
 
 
 def _expert_bytes_in_ram(model: ModelInfo, placement: Placement) -> int:
@@ -143,34 +172,46 @@ _CHOICES: tuple[tuple[_Choice, float], ...] = ((_first_blocks, 0.0), (_best_run,
 def _add_split_layers(model: ModelInfo, devices: DeviceSet, placement: Placement, estimate: Estimator) -> Placement:
     """On each device tensors of one more of its own layers, as many bytes as still fit. A block that has a tensor in
     RAM hands over anyway, so a part of it on the GPU costs no extra switch."""
-    for device in devices.gpus:
-        placement = _add_split_layer(model, device.name, placement, estimate)
+    names = [device.name for device in devices.gpus]
+    split = _with_split_layers(model, names, placement, estimate)
+    if split is placement or all(estimate(split).get(name).fits for name in names):
+        return split
+    for name in names if len(names) > 1 else ():  # a compute buffer grew on one of them: each by itself
+        split = _with_split_layers(model, [name], placement, estimate)
+        if all(estimate(split).get(each).fits for each in names):
+            placement = split
     return placement
 
 
-def _add_split_layer(model: ModelInfo, gpu: str, placement: Placement, estimate: Estimator) -> Placement:
-    left = estimate(placement).get(gpu).left_bytes
-    if left is None or left <= 0:
+def _with_split_layers(model: ModelInfo, names: Sequence[str], placement: Placement, estimate: Estimator) -> Placement:
+    """With the heaviest part of a layer that each of these devices has room for; the same when none has any."""
+    predicted = estimate(placement)
+    chosen: set[str] = set()
+    for name in names:
+        left = predicted.get(name).left_bytes
+        if left is not None and left > 0:
+            chosen.update(_best_split(model, name, placement, left))
+    if not chosen:
         return placement
+    overrides = {name: device for name, device in placement.overrides.items() if name not in chosen}
+    return Placement(placement.block_count, placement.runs, overrides, placement.kv_home)
+
+
+def _best_split(model: ModelInfo, gpu: str, placement: Placement, left: int) -> tuple[str, ...]:
     unit_homes = homes(placement)
     by_block: dict[int, list[TensorInfo]] = {}
     for tensor, block in expert_tensors(model):
         if unit_homes[block] == gpu and placement.overrides.get(tensor.name) == RAM:
             by_block.setdefault(block, []).append(tensor)
     best: _Part = (0, ())
-    tried: dict[tuple[int, ...], _Part] = {}
+    tried: set[tuple[int, ...]] = set()
     for block in sorted(by_block):
         parts = _parts(by_block[block])
-        key = tuple(n for n, _ in parts)
-        if key not in tried:
-            tried[key] = _best_part(parts, left)
-            if tried[key][0] > best[0]:
-                best = tried[key]
-    if not best[1]:
-        return placement
-    overrides = {name: device for name, device in placement.overrides.items() if name not in set(best[1])}
-    split = Placement(placement.block_count, placement.runs, overrides, placement.kv_home)
-    return split if estimate(split).get(gpu).fits else placement
+        sizes = tuple(n for n, _ in parts)
+        if sizes not in tried:
+            tried.add(sizes)
+            best = max(best, _best_part(parts, left), key=lambda part: part[0])
+    return best[1]
 
 
 _Part = tuple[int, tuple[str, ...]]

@@ -17,7 +17,7 @@ from itertools import combinations
 
 from app.model.types import ModelInfo, Role
 from app.planner.card_runs import Runs, packed_runs, rooms, runs_around, shared_runs, unit_bytes
-from app.planner.expert_fill import Estimator, fill_experts
+from app.planner.expert_fill import Estimator, fill_experts, is_full
 from app.planner.placement import NOT_LOADED, runs_for, with_experts_in_ram
 from app.planner.types import Device, DeviceSet, KvHome, MemoryEstimate, Placement
 
@@ -97,31 +97,37 @@ def _fill_set(
         return bare
     everything = [p for p in _all_in(model, devices, homes_only, kv, estimate) if _fits(estimate(p), devices)]
     if everything:
-        return min(everything, key=lambda p: measures.seconds(p) or 0.0) if len(everything) > 1 else everything[0]
-    fitting = [p for p in _starts(model, devices, bare, kv, measures) if _fits(estimate(p), devices)]
+        return min(everything, key=measures.per_token) if len(everything) > 1 else everything[0]
+    fitting = _filled_starts(model, devices, bare, kv, measures)
     if fitting:
-        found = [fill_experts(model, devices, p, estimate) for p in fitting]
-        return min(found, key=measures.per_token) if len(found) > 1 else found[0]
+        return min(fitting, key=measures.per_token) if len(fitting) > 1 else fitting[0]
     if n_units is not None:
         return bare
     return _with_less_on_cards(model, devices, bare, measures)
 
 
-def _starts(
+def _filled_starts(
     model: ModelInfo, devices: DeviceSet, bare: Placement, kv: Sequence[int], measures: Measures
-) -> Iterator[Placement]:
-    """Homes to fill with experts: by whole layers, by dense parts, and with all but the fastest card packed full."""
-    yield bare
-    if len(devices.gpus) == 1:
-        return
-    n_units = bare.n_gpu_layers
-    yield _with_runs(model, devices, bare, _dense_runs(model, devices, bare, n_units, measures))
-    speeds = [device.bandwidth_gbs or 0.0 for device in devices.gpus]
-    if measures.seconds(bare) is not None:
-        sizes = unit_bytes(model, kv, with_experts=True)
-        room = rooms(devices, measures.estimate(bare))
-        runs = runs_around(devices, sizes, n_units, room, speeds.index(max(speeds)))
-        yield _with_runs(model, devices, bare, runs)
+) -> list[Placement]:
+    """Experts filled in from several homes, those that fit: by whole layers; with all but the fastest card packed full
+    where speeds are known; by dense parts where the first do not fit or leave a card half empty.
+
+    A filled placement that fits shows that the bare one does, which would cost an estimate of its own.
+    """
+    estimate, n_units = measures.estimate, bare.n_gpu_layers
+    found = [fill_experts(model, devices, bare, estimate)]
+    if len(devices.gpus) > 1:
+        if measures.seconds(bare) is not None:
+            speeds = [device.bandwidth_gbs or 0.0 for device in devices.gpus]
+            sizes = unit_bytes(model, kv, with_experts=True)
+            room = rooms(devices, estimate(bare))
+            runs = runs_around(devices, sizes, n_units, room, speeds.index(max(speeds)))
+            found.append(fill_experts(model, devices, _with_runs(model, devices, bare, runs), estimate))
+        first = estimate(found[0])
+        if not (_fits(first, devices) and is_full(model, devices, found[0], first)):
+            runs = _dense_runs(model, devices, bare, n_units, measures)
+            found.append(fill_experts(model, devices, _with_runs(model, devices, bare, runs), estimate))
+    return [placement for placement in found if _fits(estimate(placement), devices)]
 
 
 def _with_runs(model: ModelInfo, devices: DeviceSet, bare: Placement, runs: Runs) -> Placement:
@@ -148,14 +154,15 @@ def _all_in(
 ) -> Iterator[Placement]:
     """Everything on the cards: shared out, or with each card packed full in turn (which one should be depends on their
     speeds); nothing where the bytes alone are too many."""
+    sizes = unit_bytes(model, kv, with_experts=True)
+    total = sum(sizes[len(sizes) - first.n_gpu_layers :])
     nothing_in_ram: frozenset[int] = frozenset()
+    if total > sum(rooms(devices)):
+        return
     yield with_experts_in_ram(model, first, devices, nothing_in_ram)
     if len(devices.gpus) == 1:
         return
-    sizes = unit_bytes(model, kv, with_experts=True)
     room = rooms(devices, estimate(first))
-    if sum(sizes[len(sizes) - first.n_gpu_layers :]) > sum(room):
-        return
     for i in range(len(room)):
         runs = packed_runs(devices, sizes, first.n_gpu_layers, room, i)
         yield with_experts_in_ram(model, replace(first, runs=runs), devices, nothing_in_ram)

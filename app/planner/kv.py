@@ -167,8 +167,23 @@ def _indexed_blocks(model: ModelInfo) -> frozenset[int]:
     )
 
 
+_KEPT = 8
+_known: list[tuple[ModelInfo, KvSettings, dict[int, int]]] = []
+"""The last answers: a search asks for the same dozens of times."""
+
+
 def kv_bytes_by_block(model: ModelInfo, settings: KvSettings) -> dict[int, int]:
     """Block -> bytes of its cache and state; a block without KV heads keeps none (most MTP blocks: ``LayerFacts``)."""
+    for known, same, sizes in _known:
+        if known is model and same == settings:
+            return dict(sizes)
+    sizes = _bytes_by_block(model, settings)
+    _known.insert(0, (model, settings, sizes))
+    del _known[_KEPT:]
+    return dict(sizes)
+
+
+def _bytes_by_block(model: ModelInfo, settings: KvSettings) -> dict[int, int]:
     sizes: dict[int, int] = {}
     indexed = _indexed_blocks(model)
     for block, layer in enumerate(model.layers):

@@ -48,10 +48,12 @@ def home_of(tensor: TensorInfo, unit_homes: tuple[str, ...]) -> str:
 
 class _Loaded(NamedTuple):
     """What of a model the engine loads: name and home unit of each tensor (the unit behind the output's stands for
-    RAM), and each routed expert tensor with its block."""
+    RAM), each routed expert tensor with its block, each tensor by name with its unit, and bytes by unit and role."""
 
     units: tuple[tuple[str, int], ...]
     experts: tuple[tuple[TensorInfo, int], ...]
+    by_name: Mapping[str, tuple[TensorInfo, int]]
+    sums: tuple[tuple[int, Role, int], ...]
 
 
 _KEPT_MODELS = 4
@@ -64,10 +66,20 @@ def _loaded(model: ModelInfo) -> _Loaded:
         if known is model:
             return loaded
     always_ram = model.block_count + 1
-    tensors = [t for t in model.tensors if t.role not in NOT_LOADED]
+    by_name: dict[str, tuple[TensorInfo, int]] = {}
+    sums: dict[tuple[int, Role], int] = {}
+    for tensor in model.tensors:
+        if tensor.role in NOT_LOADED:
+            continue
+        unit = unit_of(tensor, model.block_count)
+        unit = always_ram if unit is None else unit
+        by_name[tensor.name] = (tensor, unit)
+        sums[unit, tensor.role] = sums.get((unit, tensor.role), 0) + tensor.n_bytes
     loaded = _Loaded(
-        tuple((t.name, always_ram if (u := unit_of(t, model.block_count)) is None else u) for t in tensors),
-        tuple((t, t.block) for t in tensors if t.role is Role.ROUTED_EXPERT and t.block is not None),
+        tuple((name, unit) for name, (_, unit) in by_name.items()),
+        tuple((t, t.block) for t, _ in by_name.values() if t.role is Role.ROUTED_EXPERT and t.block is not None),
+        by_name,
+        tuple((unit, role, n_bytes) for (unit, role), n_bytes in sums.items()),
     )
     _known.insert(0, (model, loaded))
     del _known[_KEPT_MODELS:]
@@ -85,6 +97,22 @@ def locations(model: ModelInfo, placement: Placement) -> dict[str, str]:
     found = {name: unit_homes[unit] for name, unit in _loaded(model).units}
     found.update((name, device) for name, device in placement.overrides.items() if name in found)
     return found
+
+
+def bytes_by_role(model: ModelInfo, placement: Placement) -> dict[str, dict[Role, int]]:
+    """Device name -> role -> bytes of the tensors that are there; the copy of a tied embedding is not among them."""
+    loaded, unit_homes = _loaded(model), (*homes(placement), RAM)
+    found: dict[str, dict[Role, int]] = {}
+    for unit, role, n_bytes in loaded.sums:
+        by_role = found.setdefault(unit_homes[unit], {})
+        by_role[role] = by_role.get(role, 0) + n_bytes
+    for name, device in placement.overrides.items():
+        tensor, unit = loaded.by_name.get(name, (None, 0))
+        if tensor is not None and device != unit_homes[unit]:
+            found[unit_homes[unit]][tensor.role] -= tensor.n_bytes
+            by_role = found.setdefault(device, {})
+            by_role[tensor.role] = by_role.get(tensor.role, 0) + tensor.n_bytes
+    return {device: {role: n for role, n in by_role.items() if n} for device, by_role in found.items()}
 
 
 def kv_device(placement: Placement, block: int) -> str:

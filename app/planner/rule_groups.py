@@ -53,16 +53,24 @@ class _Rule:
 
 def patterns_for(names: Sequence[str], wanted: set[str], claimed: set[str]) -> list[str]:
     """Patterns that together hit all of ``wanted``, and besides only names in ``claimed``; narrow ones first."""
+    in_blocks, outside = _by_blocks(tuple(names))
+    rules = _block_rules(in_blocks, wanted, claimed)
+    plain = [name for name in outside if name in wanted]
+    return [*_plain_patterns(plain), *_block_patterns(rules, in_blocks, wanted)]
+
+
+@lru_cache(maxsize=4)
+def _by_blocks(names: tuple[str, ...]) -> tuple[Mapping[int, Mapping[str, str]], tuple[str, ...]]:
+    """Block -> rest of the name -> name, and the names outside the blocks; the same for every plan of a file."""
     in_blocks: dict[int, dict[str, str]] = {}
     plain: list[str] = []
     for name in names:
         match = _BLOCK_NAME.fullmatch(name)
         if match:
             in_blocks.setdefault(int(match[1]), {})[match[2]] = name
-        elif name in wanted:
+        else:
             plain.append(name)
-    rules = _block_rules(in_blocks, wanted, claimed)
-    return [*_plain_patterns(plain), *_block_patterns(rules, in_blocks, wanted)]
+    return in_blocks, tuple(plain)
 
 
 def _plain_patterns(names: Iterable[str]) -> Iterator[str]:
@@ -138,8 +146,12 @@ def _total_length(rules: Iterable[_Rule]) -> int:
 
 def _family_rules(in_blocks: Mapping[int, Mapping[str, str]], wanted: set[str], claimed: set[str]) -> list[_Rule]:
     families: dict[tuple[str, str, str], dict[_Part, _Blocks]] = {}
+    seen: dict[object, tuple[tuple[_Part, bool], ...]] = {}
     for block, tensors in in_blocks.items():
-        for part, is_needed in _parts_of_block(tensors, wanted, claimed):
+        key = tuple((rest, name in wanted, name in claimed) for rest, name in tensors.items())
+        if key not in seen:
+            seen[key] = tuple(_parts_of_block(tensors, wanted, claimed))
+        for part, is_needed in seen[key]:
             blocks = families.setdefault(part.family, {}).setdefault(part, _Blocks())
             (blocks.must if is_needed else blocks.may).add(block)
     rules: list[_Rule] = []
