@@ -30,6 +30,7 @@ class ChatController(QObject):
         self.state = ChatState(ChatPhase.IDLE)
         self._stop = threading.Event()
         self._number = 0
+        self._server_ended = False
         self._history: list[dict[str, str]] = []
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -44,6 +45,7 @@ class ChatController(QObject):
         self._number += 1
         number = self._number
         self._stop = stop = threading.Event()
+        self._server_ended = False
         text = _without_halves(text)
         messages = [*self._history, {"role": "user", "content": text}]
         self._show(ChatState(ChatPhase.PROMPT, question=text))
@@ -58,8 +60,10 @@ class ChatController(QObject):
         """Close the connection; the server then stops generating."""
         self._stop.set()
 
-    def forget(self) -> None:
-        """The server is gone: stop, and begin a new conversation with the next one."""
+    def forget(self, *, server_ended: bool = False) -> None:
+        """The server is gone: stop, and begin a new conversation with the next one. ``server_ended``: it went by
+        itself; an answer that was coming says so."""
+        self._server_ended = server_ended and not self._stop.is_set()
         self._stop.set()
         self._history.clear()
 
@@ -79,12 +83,23 @@ class ChatController(QObject):
             self._history.clear()
             problem = Problem("chat_context_full", Severity.WARNING, {}, (str(problem.params.get("why")),))
         state = replace(self.state, phase=ChatPhase.IDLE, problem=problem)
-        if error is None and state.answer:
+        if self._was_cut(problem):
+            self._server_ended = False
+            why = () if problem is None else (str(problem.params.get("why")),)
+            ended = Problem("chat_server_ended", Severity.ERROR, {}, why)
+            state = replace(state, problem=ended, finish_reason=None)
+        elif error is None and state.answer:
             self._history += [
                 {"role": "user", "content": state.question},
                 {"role": "assistant", "content": state.answer},
             ]
         self._show(state)
+
+    def _was_cut(self, problem: Problem | None) -> bool:
+        """Did the server go while it answered? It is known to be gone, or the stream broke off in the middle."""
+        broke_off = self.state.finish_reason == "interrupted"
+        broke_off |= problem is not None and problem.code == "server_unreachable"
+        return self._server_ended or (broke_off and bool(self.state.answer or self.state.reasoning))
 
     def _show(self, state: ChatState) -> None:
         self._timer.stop()

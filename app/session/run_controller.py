@@ -174,7 +174,7 @@ class RunController(QObject):
 
     def _on_exited(self, event: Exited) -> None:
         self._stop_monitor()
-        self._chat.forget()
+        self._chat.forget(server_ended=True)
         self._flush_log()
         phase = RunPhase.STOPPED if event.reason is None else RunPhase.FAILED
         self._set(RunState(phase, buffers=self.state.buffers, exit_code=event.code, problem=event.reason))

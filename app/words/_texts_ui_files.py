@@ -170,7 +170,8 @@ ENTRIES: Entries = {
     "key.hide": ("Hide the API key", "隐藏 API 密钥"),
     # the chat
     "problem.chat_server_ended": (
-        "The server ended while it was answering; the answer above is what had arrived. Launch it again to go on.",
-        "服务器在回答过程中结束了；上面是已收到的部分。重新启动后可以继续。",
+        "The server ended while it was answering; what is above is all that had arrived. Launch it again and ask once "
+        "more.",
+        "服务器在回答过程中结束了；上面是已收到的全部内容。请重新启动后再次提问。",
     ),
 }

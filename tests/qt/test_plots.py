@@ -357,3 +357,15 @@ def test_that_six_minutes_of_redraws_lose_no_none_and_leave_no_widgets(qtbot, th
     assert sys.getrefcount(None) > nones - 100
     assert len(QApplication.allWidgets()) == widgets
     parent.close()
+
+
+def test_that_a_run_that_is_over_says_end_and_not_now(plot):
+    with_columns(plot, [Series("a", "now", 0, is_moment=True)], a=[1.0, 2.0])
+    assert plot.chart._axes[1]._tickLevels[0][-1] == (0.0, "now")
+    assert "now" in plot.words
+    plot.set_live(False)
+    assert plot.chart._axes[1]._tickLevels[0][-1] == (0.0, "end")
+    assert "at the end" in plot.words
+    assert "now" not in plot.words
+    plot.set_live(True)
+    assert "now" in plot.words

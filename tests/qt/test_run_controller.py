@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -68,3 +69,49 @@ def test_that_half_a_character_in_a_question_is_replaced(jobs, qtbot, asked):
     qtbot.waitUntil(lambda: chat.state.phase is ChatPhase.IDLE)
     assert chat.state.problem is None
     assert bodies[0]["messages"] == [{"role": "user", "content": "a\ufffdb 😀 😀\0"}]
+
+
+@pytest.fixture
+def cut_off():
+    """A server that begins an answer and then goes away."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", "100000")
+            self.end_headers()
+            self.wfile.write(b'data: {"choices":[{"delta":{"content":"Once upon"}}]}\n\n')
+            self.close_connection = True
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_that_an_answer_cut_by_the_servers_end_says_so_and_keeps_what_came(jobs, qtbot, cut_off):
+    chat = ChatController(jobs)
+    chat.ask(cut_off, None, "a story")
+    qtbot.waitUntil(lambda: chat.state.phase is ChatPhase.IDLE)
+    assert chat.state.answer == "Once upon"
+    assert chat.state.problem.code == "chat_server_ended"
+    assert chat.state.finish_reason is None
+
+
+def test_that_a_server_known_to_have_ended_is_not_the_users_stop(jobs, qtbot):
+    chat = ChatController(jobs)
+    chat.state = replace(chat.state, phase=ChatPhase.ANSWERING, answer="Once", finish_reason="cancelled")
+    chat.forget(server_ended=True)
+    chat._on_done(chat._number, None)
+    assert chat.state.problem.code == "chat_server_ended"
+    chat.state = replace(chat.state, phase=ChatPhase.ANSWERING, problem=None, finish_reason="cancelled")
+    chat.stop()
+    chat.forget(server_ended=True)
+    chat._on_done(chat._number, None)
+    assert (chat.state.problem, chat.state.finish_reason) == (None, "cancelled")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from app.common.units import MIB, size_text
@@ -18,7 +18,7 @@ from app.ui.plots.scale import cpu_list_text
 from app.ui.secret import DOTS
 from app.ui.theme.fonts import mono_font, scaled, tabular
 from app.ui.widgets.buttons import PlainButton
-from app.ui.widgets.frames import Rule
+from app.ui.widgets.frames import Rule, ScrollCard
 from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
 from app.words import say
 from app.words.catalogue import number_text
@@ -45,11 +45,8 @@ class CompareDialog(QDialog):
         self.setWindowTitle(say("compare.title"))
         self.setModal(False)
         self.resize(_SIZE.boundedTo(parent.size() - QSize(60, 60)))
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setProperty("look", "card")
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._scroll.setAccessibleName(say("compare.title"))
+        self._card = ScrollCard(say("compare.title"))
+        self.table: DifferenceTable | None = None
         self.before_button = PlainButton(say("compare.before"))
         self.file_button = PlainButton(say("compare.file"))
         self.close_button = PlainButton(say("ui.close"))
@@ -64,7 +61,7 @@ class CompareDialog(QDialog):
         column.setContentsMargins(16, 12, 16, 16)
         column.setSpacing(8)
         column.addLayout(top)
-        column.addWidget(self._scroll, 1)
+        column.addWidget(self._card, 1)
         self.before_button.clicked.connect(session.plan_files.compare_with_before)
         self.file_button.clicked.connect(self.file_requested)
         self.close_button.clicked.connect(self.close)
@@ -77,9 +74,11 @@ class CompareDialog(QDialog):
         if comparison is None:
             self.hide()
             return
-        place = self._scroll.verticalScrollBar().value()
-        self._scroll.setWidget(DifferenceTable(comparison))
-        self._scroll.verticalScrollBar().setValue(place)
+        bar = self._card.area.verticalScrollBar()
+        place = bar.value()
+        self.table = DifferenceTable(comparison)
+        self._card.set_content(self.table)
+        bar.setValue(place)
 
     @override
     def reject(self) -> None:
@@ -171,7 +170,7 @@ class DifferenceTable(QWidget):
             self._add_device(device)
 
     def _add_device(self, change: DeviceChange) -> None:
-        name = say("board.ram") if change.device == RAM else change.device
+        name = _device(change.device)
         sides = (change.before, change.after)
         used = [size_text(None if side is None else side.total_bytes) for side in sides]
         self._add_row((name, *used, _size_change(change.total_bytes)))
@@ -189,7 +188,14 @@ class DifferenceTable(QWidget):
         for one in moved[:_MOST_MOVED]:
             where = say("compare.layers", blocks=cpu_list_text(one.blocks)) if one.blocks else ""
             name = say(f"role.{one.role.value}")
-            self._add_row((f"{name}, {where}" if where else name, one.before, one.after, size_text(one.n_bytes)))
+            self._add_row(
+                (
+                    f"{name} · {where}" if where else name,
+                    _device(one.before),
+                    _device(one.after),
+                    size_text(one.n_bytes),
+                )
+            )
 
     def _add_options(self, options: tuple[OptionChange, ...]) -> None:
         self._add_title("compare.options")
@@ -198,6 +204,10 @@ class DifferenceTable(QWidget):
         for option in options:
             name = (option.before or option.after)[0]
             self._add_row((name, _option_text(option.before), _option_text(option.after), ""), mono=True)
+
+
+def _device(name: str) -> str:
+    return say("board.ram") if name == RAM else name
 
 
 def _left_text(n_bytes: int | None) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtCore import QSize, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
     QHBoxLayout,
     QPlainTextEdit,
-    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -23,6 +22,7 @@ from app.ui.pages.plan_command import CommandView
 from app.ui.secret import key_in, masked
 from app.ui.theme.fonts import mono_font
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
+from app.ui.widgets.frames import ScrollCard
 from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.words import say
 
@@ -64,13 +64,8 @@ class PasteDialog(QDialog):
         self.refresh()
 
     def _build(self) -> None:
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        scroll.setAccessibleName(say("paste.findings"))
-        scroll.setProperty("look", "card")
-        scroll.setWidget(self.findings)
+        scroll = ScrollCard(say("paste.findings"))
+        scroll.set_content(self.findings)
         grid = QGridLayout()
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(5)

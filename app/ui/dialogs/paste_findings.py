@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.common.problem import Problem, Severity
 from app.diagnose.lint_rules import RuleReport
+from app.planner.types import RAM
 from app.ui.theme.fonts import mono_font, scaled
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.frames import Rule
@@ -108,8 +109,15 @@ class Findings(QWidget):
     def _add_rule(self, report: RuleReport) -> None:
         pattern = ElidedLabel(report.rule.text, mode=Qt.TextElideMode.ElideMiddle)
         pattern.setFont(mono_font(scaled(self.font(), 0.95)))
-        self._add(pattern)
-        self._add(DimLabel(" · ".join(_facts(report)), wrap=True))
+        facts = DimLabel(" · ".join(_facts(report)), wrap=True)
+        row = QWidget()
+        lines = QVBoxLayout(row)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(0)
+        for label in (pattern, facts):
+            lines.addWidget(label)
+            self._sentences.append(label.text())
+        self._column.addWidget(row)
 
 
 def _facts(report: RuleReport) -> Iterable[str]:
@@ -117,7 +125,7 @@ def _facts(report: RuleReport) -> Iterable[str]:
     if report.device is None:
         yield say("paste.rule_no_device", device=report.rule.buffer or "—")
     else:
-        yield say("paste.rule_device", device=report.device)
+        yield say("paste.rule_device", device=say("board.ram") if report.device == RAM else report.device)
     if report.hits == 0:
         yield say("paste.rule_nothing")
     else:

@@ -136,6 +136,7 @@ class PlanPage(QWidget):
         self.board.announced.connect(self.command.say)
         self.command.launch_requested.connect(self.launch_requested)
         self.command.export_requested.connect(self.files.export)
+        self.command.paste_requested.connect(self.files.paste)
 
     # What the user asks for.
 

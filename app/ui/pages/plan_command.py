@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
+from math import ceil
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QSyntaxHighlighter, QTextCharFormat, QTextDocument, QTextOption
+from PySide6.QtGui import (
+    QAction,
+    QFontMetricsF,
+    QGuiApplication,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextDocument,
+    QTextOption,
+)
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
@@ -26,7 +35,7 @@ from app.ui.pages.plan_files import export_menu
 from app.ui.secret import key_in, masked
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.manager import ThemeManager
-from app.ui.widgets.buttons import IconButton, PlainButton, PrimaryButton
+from app.ui.widgets.buttons import IconButton, LinkButton, PlainButton, PrimaryButton
 from app.ui.widgets.labels import ElidedLabel
 from app.words import say
 
@@ -37,6 +46,8 @@ _FLAG = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*")
 _OVERRIDE = re.compile(r"(?<!\S)(?:-ot|--override-tensor)\s+(\"[^\"]*\"|'[^']*'|\S+)")
 _RUNNING = (RunPhase.STARTING, RunPhase.READY, RunPhase.STOPPING)
 _LINES_SHOWN = 3
+_PADDING = (5, 4, 3, 4)
+"""Left, top, right, bottom, around the lines of the command."""
 
 
 class CommandColours(QSyntaxHighlighter):
@@ -66,6 +77,8 @@ class CommandView(QPlainTextEdit):
         self.setAcceptDrops(False)
         self.setTabChangesFocus(True)
         self.setFont(mono_font(self.font()))
+        self.document().setDocumentMargin(0)
+        self.setViewportMargins(*_PADDING)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(say("plan.command.name"))
@@ -79,20 +92,22 @@ class CommandView(QPlainTextEdit):
 
     @override
     def sizeHint(self) -> QSize:
-        return QSize(
-            300, self.fontMetrics().lineSpacing() * _LINES_SHOWN + 2 * round(self.document().documentMargin()) + 6
-        )
+        """Whole lines only: half a line would look like a mistake."""
+        line = ceil(QFontMetricsF(self.font()).lineSpacing())
+        _, above, _, below = _PADDING
+        return QSize(300, line * _LINES_SHOWN + above + below + 2 * self.frameWidth())
 
 
 class CommandPanel(QFrame):
     """Shell tabs, command, Copy, Export, Launch or Stop, and the status line of the page.
 
     The API key is dots until the eye is pressed; what is copied holds it. Signals: ``launch_requested``,
-    ``export_requested(kind)``.
+    ``export_requested(kind)``, ``paste_requested``.
     """
 
     launch_requested = Signal()
     export_requested = Signal(str)
+    paste_requested = Signal()
 
     def __init__(self, session: AppSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -107,6 +122,7 @@ class CommandPanel(QFrame):
         self.export = PlainButton(say("plan.export"), look="large")
         self.launch = PrimaryButton(say("plan.launch"))
         self.stop = PlainButton(say("plan.stop"), look="large")
+        self.paste = LinkButton(say("paste.open"))
         self.reveal = IconButton("eye", say("key.show"), bare=True)
         self.reveal.setCheckable(True)
         self._export_menu = export_menu(self)
@@ -122,6 +138,8 @@ class CommandPanel(QFrame):
             tab.setProperty("shell", shell)
             self.tabs.addButton(tab, i)
             top.addWidget(tab)
+        top.addSpacing(8)
+        top.addWidget(self.paste)
         top.addSpacing(12)
         top.addWidget(self.status, 1)
         top.addWidget(self.reveal)
@@ -154,6 +172,7 @@ class CommandPanel(QFrame):
         self.launch.clicked.connect(self.launch_requested)
         self.stop.clicked.connect(self._session.stop)
         self.reveal.toggled.connect(self._show_command)
+        self.paste.clicked.connect(self.paste_requested)
 
     @property
     def shell(self) -> str:

@@ -12,7 +12,7 @@ from app.planner.second_gpu import SecondGpu
 from app.planner.trades import Quality, Trade
 from app.ui.theme.fonts import scaled, tabular
 from app.ui.widgets.frames import CardFrame, Rule
-from app.ui.widgets.labels import DimLabel, ElidedLabel, SectionTitle, set_look
+from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
 from app.words import say
 from app.work.card_answer import gain_text, prompt_text, second_gpu_text
 
@@ -64,7 +64,9 @@ class TradeRow(QPushButton):
         self.setProperty("look", "bare")
         self.setAutoDefault(False)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.what, self.gain, self.how = QLabel(), QLabel(), ElidedLabel()
+        self.what, self.gain, self.how = QLabel(), QLabel(), QLabel()
+        for text in (self.what, self.how):
+            text.setWordWrap(True)
         self.gain.setFont(tabular(self.gain.font()))
         self.gain.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         set_look(self.gain, "ok")
@@ -75,6 +77,7 @@ class TradeRow(QPushButton):
         grid.setVerticalSpacing(0)
         grid.setHorizontalSpacing(8)
         grid.setColumnStretch(0, 1)
+        self._grid = grid
         grid.addWidget(self.what, 0, 0)
         grid.addWidget(self.gain, 0, 1)
         grid.addWidget(self.how, 1, 0, 1, 2)
@@ -109,15 +112,17 @@ class TradeRow(QPushButton):
         self.setToolTip(second_gpu_text(answer))
         self.setAccessibleName(second_gpu_text(answer))
 
+    def height_in(self, width: int) -> int:
+        """The height in which nothing is cut at this width."""
+        return self._grid.totalHeightForWidth(max(width, 1))
+
     @override
     def sizeHint(self) -> QSize:
-        layout = self.layout()
-        assert layout is not None
-        return layout.sizeHint()
+        return QSize(0, self.height_in(self.width()))
 
     @override
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, self.sizeHint().height())
+        return QSize(0, 0)
 
 
 class _Rows(QWidget):
@@ -139,7 +144,8 @@ class _Rows(QWidget):
         self._arrange()
 
     def _heights(self) -> list[int]:
-        return [row.sizeHint().height() for row in self._rows[: self._n_wanted]]
+        """Of the rows that have something to show, at the present width."""
+        return [row.height_in(self.width()) for row in self._rows[: self._n_wanted]]
 
     def _arrange(self) -> None:
         y = 0
@@ -170,6 +176,8 @@ class _Rows(QWidget):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        if event.oldSize().width() != event.size().width():
+            self.updateGeometry()  # other widths wrap elsewhere
         self._arrange()
 
 

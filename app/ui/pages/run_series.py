@@ -56,7 +56,7 @@ def ram_series(plan: Plan | None) -> tuple[Series, ...]:
 def decode_series(plan: Plan | None) -> tuple[Series, ...]:
     """Decode speed against the plan's estimate, where the plan has one."""
     predicted = None if plan is None else plan.speed.decode_tps
-    return (Series("tok.decode", say("run.series_decode"), 2, predicted),)
+    return (Series("tok.decode", say("run.series_decode"), 2, predicted, is_moment=True),)
 
 
 def prompt_series(plan: Plan | None) -> tuple[Series, ...]:

@@ -20,7 +20,7 @@ class Series:
 
     ``predicted``: the plan's figure, drawn as a dashed line in the same colour. ``note`` stands after the value, in
     words ("engine's sum", when it is that and not a measured value). ``predicted_name``: what the dashed line is;
-    "plan" when empty.
+    "plan" when empty. ``is_moment``: the label speaks of now, which is wrong once the run is over.
     """
 
     key: str
@@ -29,6 +29,7 @@ class Series:
     predicted: float | None = None
     note: str = ""
     predicted_name: str = ""
+    is_moment: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,12 +130,15 @@ class LivePlot(QWidget):
     def set_span(self, seconds: float) -> None:
         """Show the last ``seconds``."""
         self._span_s = seconds
-        self._chart.set_x(seconds, x_ticks(seconds))
+        self._chart.set_x(seconds, x_ticks(seconds, is_over=not self._is_live))
         self._draw_anew()
 
     def set_live(self, is_live: bool) -> None:
         """A finished run stands still: draw once more and stop the clock."""
-        self._is_live = is_live
+        if is_live != self._is_live:
+            self._is_live = is_live
+            self._chart.set_x(self._span_s, x_ticks(self._span_s, is_over=not is_live))
+            self._drawn = []  # the words beside the curves are other ones too
         self._update_timer()
         self.redraw()
 
@@ -214,7 +217,9 @@ class LivePlot(QWidget):
         value = newest.value if is_shown else None
         label = series.label
         if value is not None and not newest.is_current:
-            label = say("plot.last", ago=f"{newest.age_s:.0f}")
+            label = say("plot.last" if self._is_live else "plot.last_before_end", ago=f"{newest.age_s:.0f}")
+        elif series.is_moment and not self._is_live:
+            label = say("plot.at_end")
         return LegendEntry(
             series.color_index,
             label,

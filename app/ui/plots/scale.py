@@ -70,16 +70,18 @@ def y_ticks(maximum: float, unit: PlotUnit) -> list[tuple[float, str]]:
     return [(0.0, "0"), (maximum / 2, _tick(maximum / 2, maximum, unit)), (maximum, _top_tick(maximum, unit))]
 
 
-def x_ticks(span_s: float) -> list[tuple[float, str]]:
-    """Seconds before now: the start, the middle and the end of the window."""
-    return [(-span_s, ago_text(span_s)), (-span_s / 2, ago_text(span_s / 2)), (0.0, say("plot.now"))]
+def x_ticks(span_s: float, *, is_over: bool = False) -> list[tuple[float, str]]:
+    """Seconds before now, or before the end of a run that is over: the start, the middle and the end of the window."""
+    end = say("plot.end" if is_over else "plot.now")
+    return [(-s, ago_text(s, is_over=is_over)) for s in (span_s, span_s / 2)] + [(0.0, end)]
 
 
-def ago_text(seconds: float) -> str:
-    """'30 s' or '5 min' before now."""
+def ago_text(seconds: float, *, is_over: bool = False) -> str:
+    """'30 s' or '5 min' before now, or before the end."""
+    suffix = "_before" if is_over else "_ago"
     if seconds >= 120 and seconds % 60 == 0:
-        return say("plot.minutes_ago", n=seconds / 60)
-    return say("plot.seconds_ago", n=seconds)
+        return say(f"plot.minutes{suffix}", n=seconds / 60)
+    return say(f"plot.seconds{suffix}", n=seconds)
 
 
 def value_text(value: float | None, unit: PlotUnit) -> str:
