@@ -12,7 +12,7 @@ from app.planner.engine_traits import CURRENT_MAINLINE, EngineKind, EngineTraits
 from app.planner.ik import ik_compute_bytes
 from app.planner.kv import KvSettings, kv_bytes_by_block
 from app.planner.learned import MemoryFigures, Situation, nearest_correction, situation_of
-from app.planner.placement import in_use, kv_device, locations
+from app.planner.placement import bytes_by_role, in_use, kv_device, locations
 from app.planner.types import RAM, Device, DeviceEstimate, DeviceSet, KvHome, MemoryEstimate, Placement
 
 
@@ -44,7 +44,7 @@ def estimate(
     """
     where = locations(model, placement) if where is None else where
     kv_blocks = kv_bytes_by_block(model, replace(settings.kv, flash_attention=settings.flash_attention))
-    weights = _weights(model, placement, devices, where)
+    weights = _weights(model, placement, devices)
     kv = {d.name: 0 for d in devices.all}
     for block, n_bytes in kv_blocks.items():
         kv[kv_device(placement, block)] += n_bytes
@@ -131,15 +131,8 @@ def _compute(
     )
 
 
-def _weights(
-    model: ModelInfo, placement: Placement, devices: DeviceSet, where: dict[str, str]
-) -> dict[str, dict[Role, int]]:
-    by_device: dict[str, dict[Role, int]] = {d.name: {} for d in devices.all}
-    for tensor in model.tensors:
-        device = where.get(tensor.name)
-        if device is not None:
-            by_role = by_device[device]
-            by_role[tensor.role] = by_role.get(tensor.role, 0) + tensor.n_bytes
+def _weights(model: ModelInfo, placement: Placement, devices: DeviceSet) -> dict[str, dict[Role, int]]:
+    by_device: dict[str, dict[Role, int]] = {d.name: {} for d in devices.all} | bytes_by_role(model, placement)
     output_home = placement.home_of_unit(placement.block_count)
     # Gemma 4 makes the output's copy before the embedding, so it has both even where they lie together (gemma4.cpp)
     if model.has_tied_output and (output_home != RAM or model.architecture == "gemma4"):
