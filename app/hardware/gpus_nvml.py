@@ -17,16 +17,22 @@ from typing import Any
 from app.common.problem import Problem, ProblemError, Severity
 from app.hardware.types import GpuInfo
 
+_LOST = (1, 9, 15, 999)
+"""NVML_ERROR_UNINITIALIZED, DRIVER_NOT_LOADED, GPU_IS_LOST, UNKNOWN."""
 _NEEDED = ("nvmlInit", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex", "nvmlDeviceGetMemoryInfo", "NVMLError")
 
 
 class NvmlSession:
-    """NVML, opened once. ``ask`` returns None instead of raising and does not repeat an unsupported question."""
+    """NVML, opened once. ``ask`` returns None instead of raising and does not repeat an unsupported question.
+
+    ``lost``: what the driver said when it went away while we asked (a card that fell off the bus, a driver update).
+    """
 
     def __init__(self, module: Any) -> None:
         """Opens NVML. Raises the module's NVMLError when there is no library or no driver."""
         self._module = module
         self._refused: set[tuple[str, str]] = set()
+        self.lost: str | None = None
         module.nvmlInit()
         self._open = True
 
@@ -50,8 +56,14 @@ class NvmlSession:
         try:
             return call(*args)
         except self._module.NVMLError as error:
-            if getattr(error, "value", None) == getattr(self._module, "NVML_ERROR_NOT_SUPPORTED", 3) and about:
+            value = getattr(error, "value", None)
+            if value == getattr(self._module, "NVML_ERROR_NOT_SUPPORTED", 3) and about:
                 self._refused.add((function, about))
+            if value in _LOST:
+                self.lost = str(error)
+            return None
+        except OSError as error:  # the library itself is gone
+            self.lost = str(error)
             return None
 
     def memory(self, handle: Any, about: str = "") -> tuple[int | None, int | None, int | None]:
@@ -65,6 +77,25 @@ class NvmlSession:
         if info is None:
             return None, None, None
         return int(info.total) or None, int(info.free), int(info.used)
+
+    def reserved(self, handle: Any, about: str = "") -> int | None:
+        """VRAM that the driver keeps for itself, bytes; only version 2 of the question tells it."""
+        version = getattr(self._module, "nvmlMemory_v2", None)
+        if version is None:
+            return None
+        info = self.ask("nvmlDeviceGetMemoryInfo", handle, version, about=f"{about} v2" if about else "")
+        reserved = getattr(info, "reserved", None)
+        return None if reserved is None else int(reserved)
+
+    def processes(self, handle: Any, about: str = "") -> dict[int, int | None]:
+        """pid -> bytes of every process on a card; None where the driver does not tell them (always under WDDM)."""
+        found: dict[int, int | None] = {}
+        for function in ("nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses"):
+            for process in self.ask(function, handle, about=about) or ():
+                used = getattr(process, "usedGpuMemory", None)
+                known = found.get(int(process.pid))
+                found[int(process.pid)] = known if used is None else max(int(used), known or 0)
+        return found
 
     def constant(self, name: str, default: int) -> int:
         """A constant of the binding."""
@@ -170,6 +201,7 @@ def _read(session: NvmlSession, handle: Any, driver: str | None) -> GpuInfo:
         pcie_width_now=ask("nvmlDeviceGetCurrPcieLinkWidth", handle) or None,
         drives_display=None if shown == [None, None] else any(shown),
         memory_gbs=memory_bandwidth_gbs(ask("nvmlDeviceGetMemoryBusWidth", handle), clock),
+        reserved_bytes=session.reserved(handle),
     )
 
 

@@ -7,8 +7,28 @@ IDXGIAdapter3.QueryVideoMemoryInfo 14, IUnknown.QueryInterface 0 and Release 2. 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
-from app.hardware.gpus_windows import Adapter, PcieLink, pci_id_of
+from app.hardware.gpus_windows import Adapter, PcieLink, RegistryCard, is_sleeping, pci_id_of, registry_card
+from app.hardware.registry_windows import registry_number, registry_text
+
+_DISPLAY_CLASS = "{4d36e968-e325-11ce-bfc1-08002be10318}"
+_MOST_DRIVERS = 32
+
+
+def read_registry_cards() -> tuple[RegistryCard, ...]:
+    """What the display drivers wrote about their cards; () on another system."""
+    found = []
+    for number in range(_MOST_DRIVERS):
+        key = rf"SYSTEM\CurrentControlSet\Control\Class\{_DISPLAY_CLASS}\{number:04}"
+        card = registry_card(
+            registry_text(key, "DriverDesc"),
+            registry_text(key, "MatchingDeviceId"),
+            registry_number(key, "HardwareInformation.qwMemorySize"),
+        )
+        found += [card] if card is not None else []
+    return tuple(found)
+
 
 if sys.platform == "win32":
     import ctypes
@@ -57,9 +77,9 @@ if sys.platform == "win32":
 
     _FACTORY1 = "770aae78-f26f-4dba-a829-253c83d1b387"
     _ADAPTER3 = "645967a4-1392-4310-a798-8053ce3e93fd"
-    _DISPLAY_CLASS = "{4d36e968-e325-11ce-bfc1-08002be10318}"
     _PCI_KEYS = "3ab22e31-8264-4b4e-9af5-a8d2d8e33e62"
     _DEVICE_KEYS = "a45c254e-df1c-4efd-8020-67d146a850e0"
+    _POWER_DATA, _POWER_DATA_BYTES = 32, 64
     _CLASS_AND_PRESENT = 0x300
     _ADAPTER_ADDRESS = 6
 
@@ -109,6 +129,7 @@ if sys.platform == "win32":
             budget_bytes=memory.budget if memory else None,
             usage_bytes=memory.usage if memory else None,
             pci_id=_pci_address(desc.luid),
+            device_id=desc.device,
         )
 
     def _local_memory(adapter: ctypes.c_void_p) -> _VideoMemory | None:
@@ -134,40 +155,66 @@ if sys.platform == "win32":
         gdi.D3DKMTCloseAdapter(ctypes.byref(handle))
         return pci_id_of(address.bus, address.device, address.function) if status == 0 else None
 
-    def read_links() -> tuple[PcieLink, ...]:
-        """The PCIe link of every display device that is present; a device without such properties is left out."""
+    class _Device:
+        """A display device that the PnP manager knows; reading its properties does not wake it."""
+
+        def __init__(self, manager: ctypes.WinDLL, node: ctypes.c_ulong) -> None:
+            self._manager = manager
+            self._node = node
+
+        def property(self, keys: str, pid: int, most_bytes: int) -> bytes:
+            """The raw value of a property; b'' when the device has none."""
+            key, kind, size = _Key(_guid(keys), pid), ctypes.c_ulong(), ctypes.c_ulong(most_bytes)
+            buffer = ctypes.create_string_buffer(most_bytes)
+            status = self._manager.CM_Get_DevNode_PropertyW(
+                self._node, ctypes.byref(key), ctypes.byref(kind), buffer, ctypes.byref(size), 0
+            )
+            return buffer.raw[: size.value] if status == 0 else b""
+
+        def number(self, keys: str, pid: int) -> int | None:
+            """A 32-bit property."""
+            value = self.property(keys, pid, 4)
+            return int.from_bytes(value, "little") if len(value) == 4 else None
+
+        def pci_id(self) -> str | None:
+            """Its PCI address."""
+            bus, address = self.number(_DEVICE_KEYS, 23), self.number(_DEVICE_KEYS, 30)
+            return None if bus is None or address is None else pci_id_of(bus, address >> 16, address & 0xFFFF)
+
+    def _devices() -> Iterator[_Device]:
+        """Every display device that is present."""
         manager = ctypes.WinDLL("cfgmgr32")
         length = ctypes.c_ulong()
         kind = ctypes.c_wchar_p(_DISPLAY_CLASS)
         if manager.CM_Get_Device_ID_List_SizeW(ctypes.byref(length), kind, _CLASS_AND_PRESENT):
-            return ()
+            return
         buffer = ctypes.create_unicode_buffer(max(1, length.value))
         if manager.CM_Get_Device_ID_ListW(kind, buffer, length, _CLASS_AND_PRESENT):
-            return ()
-        names = [name for name in ctypes.wstring_at(buffer, length.value).split("\0") if name]
-        return tuple(link for name in names if (link := _read_link(manager, name)) is not None)
+            return
+        for name in ctypes.wstring_at(buffer, length.value).split("\0"):
+            node = ctypes.c_ulong()
+            if name and not manager.CM_Locate_DevNodeW(ctypes.byref(node), ctypes.c_wchar_p(name), 0):
+                yield _Device(manager, node)
 
-    def _read_link(manager: ctypes.WinDLL, name: str) -> PcieLink | None:
-        node = ctypes.c_ulong()
-        if manager.CM_Locate_DevNodeW(ctypes.byref(node), ctypes.c_wchar_p(name), 0):
-            return None
+    def read_links() -> tuple[PcieLink, ...]:
+        """The PCIe link of every display device that is present; a device without such properties is left out."""
+        found = []
+        for device in _devices():
+            pci_id = device.pci_id()
+            if pci_id is not None:
+                now = device.number(_PCI_KEYS, 9) or None, device.number(_PCI_KEYS, 10) or None
+                most = device.number(_PCI_KEYS, 11) or None, device.number(_PCI_KEYS, 12) or None
+                found.append(PcieLink(pci_id, *now, *most))
+        return tuple(found)
 
-        def number(keys: str, pid: int) -> int | None:
-            key = _Key(_guid(keys), pid)
-            kind, value, size = ctypes.c_ulong(), ctypes.c_ulong(), ctypes.c_ulong(4)
-            status = manager.CM_Get_DevNode_PropertyW(
-                node, ctypes.byref(key), ctypes.byref(kind), ctypes.byref(value), ctypes.byref(size), 0
-            )
-            return value.value if status == 0 else None
-
-        bus, address = number(_DEVICE_KEYS, 23), number(_DEVICE_KEYS, 30)
-        if bus is None or address is None:
-            return None
-        pci_id = pci_id_of(bus, address >> 16, address & 0xFFFF)
-        if pci_id is None:
-            return None
-        gen_now, width_now, gen_max, width_max = (number(_PCI_KEYS, pid) or None for pid in (9, 10, 11, 12))
-        return PcieLink(pci_id, gen_now, width_now, gen_max, width_max)
+    def read_sleeping() -> dict[str, bool]:
+        """PCI address -> does the device sleep (D1 to D3), from the PnP manager's note, without waking it."""
+        found = {}
+        for device in _devices():
+            pci_id, asleep = device.pci_id(), is_sleeping(device.property(_DEVICE_KEYS, _POWER_DATA, _POWER_DATA_BYTES))
+            if pci_id is not None and asleep is not None:
+                found[pci_id] = asleep
+        return found
 
 else:
 
@@ -178,3 +225,7 @@ else:
     def read_links() -> tuple[PcieLink, ...]:
         """The PCIe links that Windows' PnP manager knows; there is none here."""
         return ()
+
+    def read_sleeping() -> dict[str, bool]:
+        """Power states that Windows' PnP manager knows; there is none here."""
+        return {}

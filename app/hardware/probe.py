@@ -27,6 +27,7 @@ from app.hardware import (
     power,
     ps,
 )
+from app.hardware.commit import commit_free_bytes
 from app.hardware.cpu_choice import CpuLimits, CpuSystem, describe_cpu, plain_cores
 from app.hardware.cpu_linux import CpuFacts
 from app.hardware.join import join_gpus
@@ -171,6 +172,7 @@ def _probe_memory(notes: _Notes, cpu: CpuInfo) -> MemoryInfo:
     if facts.source is not None and summary.speed_mts is not None:
         notes.sources["memory.speed_mts"] = facts.source if summary.speed_from == "configured" else "rated_speed"
         notes.sources["memory.theoretical_gbs"] = "estimate"
+    committed = notes.attempt("memory_probe_failed", commit_free_bytes, None)
     return MemoryInfo(
         total_bytes=now.total_bytes if now else None,
         available_bytes=now.available_bytes if now else None,
@@ -181,6 +183,8 @@ def _probe_memory(notes: _Notes, cpu: CpuInfo) -> MemoryInfo:
         theoretical_gbs=theoretical_gbs(summary.channels, summary.speed_mts),
         slots=facts.slots,
         is_soldered=summary.is_soldered,
+        commit_free_bytes=committed,
+        commits_cards=_IS_WINDOWS,
     )
 
 
@@ -209,4 +213,7 @@ def _windows_gpus(notes: _Notes) -> tuple[GpuInfo, ...]:
     no_adapters: tuple[gpus_windows.Adapter, ...] = ()
     no_links: tuple[gpus_windows.PcieLink, ...] = ()
     adapters = notes.attempt("gpu_probe_failed", gpus_windows_calls.read_adapters, no_adapters)
+    adapters = gpus_windows.with_registry(
+        adapters, notes.attempt("gpu_probe_failed", gpus_windows_calls.read_registry_cards, ())
+    )
     return gpus_windows.gpus_of(adapters, notes.attempt("gpu_probe_failed", gpus_windows_calls.read_links, no_links))

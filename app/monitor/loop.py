@@ -61,6 +61,7 @@ class MonitorLoop:
         self._stopping = False
         self._keys: dict[int, tuple[str, ...]] = {}
         self._reported: set[int] = set()
+        self._told: dict[int, str | None] = {}
         self._thread = threading.Thread(target=self._run, name="monitor", daemon=True)
 
     def start(self) -> None:
@@ -129,9 +130,18 @@ class MonitorLoop:
             except Exception as error:  # one sampler must not take the other curves with it
                 told = dict.fromkeys(self._keys.get(i, ()))
                 self._report(i, sampler.name, error)
+            self._pass_on(i, sampler)
             self._keys[i] = tuple(told)
             values.update(told)
         return Sample(taken_at, values)
+
+    def _pass_on(self, index: int, sampler: Sampler) -> None:
+        """A sampler may say why it has nothing to tell (``problem``): each reason is passed on once in a row."""
+        problem = getattr(sampler, "problem", None)
+        code = problem.code if isinstance(problem, Problem) else None
+        if code is not None and self._told.get(index) != code and isinstance(problem, Problem):
+            self._on_problem(problem)
+        self._told[index] = code
 
     def _report(self, index: int, name: str, error: Exception) -> None:
         if index not in self._reported:

@@ -34,14 +34,18 @@ class CpuSampler:
 
 
 class RamSampler:
-    """System memory in bytes: ``ram.used`` (total - available) and ``ram.available``."""
+    """System memory in bytes: ``ram.used`` (total - available), ``ram.available`` and ``swap.used``."""
 
     name = "ram"
 
     def sample(self) -> Values:
         """Bytes in use and available."""
         now = ram_now()
-        return {"ram.used": float(now.total_bytes - now.available_bytes), "ram.available": float(now.available_bytes)}
+        return {
+            "ram.used": float(now.total_bytes - now.available_bytes),
+            "ram.available": float(now.available_bytes),
+            "swap.used": _number(lambda: psutil.swap_memory().used),
+        }
 
     def close(self) -> None:
         """Nothing to give back."""
@@ -103,7 +107,7 @@ class ProcessSampler:
 def _number(read: Callable[[], float]) -> float | None:
     try:
         return float(read())
-    except (AttributeError, *_GONE):  # AttributeError: no such figure on this system
+    except (AttributeError, RuntimeError, *_GONE):  # no such figure on this system, or no counter for it
         return None
 
 

@@ -28,6 +28,11 @@ _FINDINGS: Entries = {
         "当前在 WSL 中运行：看不到大核和小核，而且只能使用电脑的一部分内存（{ram_bytes:size}，上限由 .wslconfig 设定）。"
         "Windows 版 Lanewise 可以看到全部。",
     ),
+    "problem.nvml_lost": (
+        "The NVIDIA driver stopped answering while it was watched (an update, or a card that fell off the bus); its "
+        "curves have a gap. It is asked again every ten seconds; if it stays away, restart the computer.",
+        "监视过程中 NVIDIA 驱动停止响应（驱动更新，或显卡掉线），曲线会有缺口。程序每十秒重试一次；如果一直没有恢复，请重启电脑。",
+    ),
 }
 
 _SOURCES: Entries = {

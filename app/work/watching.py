@@ -1,9 +1,11 @@
 """Live figures of a running server under the names that the curves use.
 
-``cpu.<n>`` percent, ``ram.used`` and ``ram.available`` bytes, ``server.rss`` bytes, ``server.cpu`` percent (100 = one
-CPU), ``gpu.<device>.used`` bytes and ``gpu.<device>.util`` percent (NVML; whole card), ``gpu.<device>.process`` bytes
-(NVML; the server's own), ``engine.<device>.allocated`` bytes (what the engine says it allocated; a flat line where
-nothing live can be read), ``tok.decode`` tok/s over all slots and ``ctx.used`` tokens (from ``/slots``, whoever asked).
+``cpu.<n>`` percent, ``ram.used``, ``ram.available``, ``swap.used``, ``server.rss`` bytes, ``server.cpu`` percent (100 =
+one CPU), ``gpu.<device>.used`` bytes and ``gpu.<device>.util`` percent (NVML; whole card; more in
+app/monitor/nvml.py), ``gpu.<device>.process`` bytes (NVML; the server's own), ``gpu.<device>.dedicated`` and ``shared``
+bytes (the server's own, by Windows' counters or Linux' DRM), ``engine.<device>.allocated`` bytes (what the engine says
+it allocated; a flat line where nothing live can be read), ``tok.decode`` tok/s over all slots and ``ctx.used`` tokens
+(from ``/slots``, whoever asked).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from app.engine.client import ServerClient
 from app.engine.logparse import EngineBuffer
 from app.engine.slotrate import SlotRate
 from app.hardware.types import HardwareSnapshot
+from app.monitor.gpu_process import gpu_process_sampler
 from app.monitor.nvml import NvmlSampler
 from app.monitor.sample import CallableSampler, Sampler, Values
 from app.monitor.samplers import CpuSampler, ProcessSampler, RamSampler
@@ -69,6 +72,9 @@ def samplers_for(
     cards = {g.uuid: g.engine_name or g.name for g in snapshot.gpus if g.uuid is not None}
     if cards:
         watched.append(NvmlSampler(tuple(cards), cards, pid=pid))
+    of_process = gpu_process_sampler(pid, snapshot.gpus)
+    if of_process is not None:
+        watched.append(of_process)
     if url is not None:
         watched.append(_slots(url, api_key))
     return tuple(watched)

@@ -26,8 +26,13 @@ from pathlib import Path
 
 from installer.windows import fetch
 
-COMMANDS = {"wine": "wine", "wineserver": "wine64", "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64"}
-"""Commands that it needs -> Debian package. Some call it ``wineserver64`` or keep it beside the library."""
+COMMANDS = {
+    "wine": "wine",
+    "wineserver": "wine64",
+    "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64",
+    "Xvfb": "xvfb",
+}
+"""Commands that it needs -> Debian package."""
 _LAYOUT = "1"
 """Part of the prefix's name: a change of how it is made makes a new one."""
 _NOT_IN_WINE = ("_wmi.pyd", "python313._pth", "python.cat")
@@ -115,6 +120,7 @@ def make_prefix(cache: Path, more_wheels: Sequence[Path] = ()) -> WinePrefix:
     python = _python(cache)
     wanted = (*more_wheels, fetch.WHEELS_WANTED)
     packages = tuple(_packages(cache, requirements) for requirements in wanted)
+    _forget_old(cache, wanted)
     folder = cache / f"prefix-{_LAYOUT}"
     if not (folder / "ready").is_file():
         shutil.rmtree(folder, ignore_errors=True)
@@ -123,6 +129,21 @@ def make_prefix(cache: Path, more_wheels: Sequence[Path] = ()) -> WinePrefix:
         _wine(folder, "wine", "winecfg", "-v", "win10")
         (folder / "ready").write_text("", encoding="utf-8")
     return WinePrefix(folder, python, packages, _add_stand_ins(folder))
+
+
+@contextlib.contextmanager
+def display() -> Iterator[str]:
+    """A screen that nobody sees, for what asks for one (DXGI, real windows); its name, as DISPLAY wants it."""
+    options = ["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"]
+    nothing = subprocess.DEVNULL
+    with subprocess.Popen(
+        [_tool("Xvfb"), *options], stdin=nothing, stdout=subprocess.PIPE, stderr=nothing, text=True
+    ) as server:
+        assert server.stdout is not None
+        try:
+            yield f":{server.stdout.readline().strip()}"
+        finally:
+            server.terminate()
 
 
 @contextlib.contextmanager
@@ -146,9 +167,20 @@ def _python(cache: Path) -> Path:
     return folder
 
 
+def _forget_old(cache: Path, wanted: Sequence[Path]) -> None:
+    """Remove the wheels and packages of requirement files as they were before."""
+    kept = {_digest(requirements) for requirements in wanted} | {_digest(fetch.PYTHON_WANTED)}
+    for folder in (*cache.glob("site-*"), *cache.glob("requirements*-*")):
+        if folder.name.rsplit("-", 1)[1] not in kept:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _digest(requirements: Path) -> str:
+    return hashlib.sha256(requirements.read_bytes()).hexdigest()[:16]
+
+
 def _packages(cache: Path, requirements: Path) -> Path:
-    digest = hashlib.sha256(requirements.read_bytes()).hexdigest()[:16]
-    folder = cache / f"site-{digest}"
+    folder = cache / f"site-{_digest(requirements)}"
     if not folder.is_dir():
         unfinished = _empty(folder.with_suffix(".part"))
         fetch.unpack_wheels(fetch.fetch_wheels(cache, requirements), unfinished)
@@ -196,7 +228,7 @@ def _quietly(folder: Path, tool: str, *arguments: str) -> subprocess.CompletedPr
 
 
 def _wine_environment(folder: Path) -> dict[str, str]:
-    """A home of its own (Wine links the user's Desktop and Documents into the prefix) and no display, no debugger."""
+    """A home of its own (Wine links the user's Desktop and Documents into the prefix), no display, no debugger."""
     kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
     return {
         **kept,

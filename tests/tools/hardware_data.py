@@ -110,6 +110,7 @@ RTX_4080_LAPTOP = {
     "CudaComputeCapability": (8, 9), "MaxPcieLinkGeneration": 4, "CurrPcieLinkGeneration": 1,
     "MaxPcieLinkWidth": 8, "CurrPcieLinkWidth": 8, "MemoryBusWidth": 192, "clock": 9001,
     "DisplayActive": 0, "DisplayMode": 0, "utilization": (40, 12), "PowerUsage": 61500, "Temperature": 58,
+    "EnforcedPowerLimit": 115000, "ClockInfo": 2280,
 }  # fmt: skip
 
 
@@ -124,6 +125,7 @@ class FakeNvml:
     NVML_ERROR_LIBRARY_NOT_FOUND = LIBRARY_NOT_FOUND
     NVML_CLOCK_MEM = 2
     NVML_TEMPERATURE_GPU = 0
+    NVML_CLOCK_GRAPHICS = 0
     nvmlMemory_v2 = 0x02000028  # noqa: N815
 
     def __init__(self, *cards: dict, init_error: int | None = None, as_bytes: bool = False) -> None:

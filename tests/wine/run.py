@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from app.common.paths import app_paths
-from installer.windows.wine_prefix import WinePrefix, locked, make_prefix, missing_packages, windows_path
+from installer.windows.wine_prefix import WinePrefix, display, locked, make_prefix, missing_packages, windows_path
 
 ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = 77
@@ -62,8 +62,14 @@ def install() -> str | None:
 
 def run_tests(prefix: WinePrefix, arguments: list[str]) -> int:
     """pytest in the prefix; its last line is the one that dev.py counts."""
+    with display() as screen:
+        return _pytest(prefix, arguments, screen)
+
+
+def _pytest(prefix: WinePrefix, arguments: list[str], screen: str) -> int:
     environment = prefix.environment(
         (ROOT,),
+        DISPLAY=screen,
         PYTHONDONTWRITEBYTECODE="1",  # the checkout belongs to Linux
         PYTHONUTF8="1",
         WINEQT_QPA_PLATFORM="offscreen",  # Wine drops names that begin with QT_

@@ -11,7 +11,8 @@ import pytest
 from app.common.problem import fail
 from app.hardware.gpus_nvml import NvmlSession
 from app.monitor import samplers
-from app.monitor.nvml import METRICS, NvmlSampler
+from app.monitor.loop import MonitorLoop
+from app.monitor.nvml import METRICS, REOPEN_S, NvmlSampler
 from app.monitor.samplers import CpuSampler, ProcessSampler, RamSampler
 from tests.tools.hardware_data import RTX_4080_LAPTOP, FakeNvml
 
@@ -125,9 +126,11 @@ def test_that_a_card_tells_its_live_figures_under_the_engines_name():
         "gpu.CUDA0.used": 900000000.0,
         "gpu.CUDA0.free": 11500000000.0,
         "gpu.CUDA0.util": 40.0,
-        "gpu.CUDA0.memory_util": 12.0,
+        "gpu.CUDA0.mem_util": 12.0,
         "gpu.CUDA0.power_w": 61.5,
-        "gpu.CUDA0.temp_c": 58.0,
+        "gpu.CUDA0.power_limit_w": 115.0,
+        "gpu.CUDA0.temperature": 58.0,
+        "gpu.CUDA0.clock": 2280.0,
         "gpu.CUDA0.pcie_width": 8.0,
         "gpu.CUDA0.pcie_gen": 1.0,
     }
@@ -137,12 +140,13 @@ def test_that_a_card_tells_its_live_figures_under_the_engines_name():
 
 def test_that_an_unsupported_metric_is_a_gap_and_is_not_asked_again():
     nvml = FakeNvml(RTX_4080_LAPTOP)  # field report GPU-06
-    nvml.refused.add("nvmlDeviceGetPowerUsage")
+    nvml.refused |= {"nvmlDeviceGetPowerUsage", "nvmlDeviceGetPowerManagementLimit"}
     sampler = _nvml_sampler(nvml)
     first, second = sampler.sample(), sampler.sample()
     assert first["gpu.GPU-aaaa.power_w"] is None
     assert first["gpu.GPU-aaaa.used"] == second["gpu.GPU-aaaa.used"] == 900000000.0
     assert nvml.calls.count("nvmlDeviceGetPowerUsage") == 1
+    assert first["gpu.GPU-aaaa.power_limit_w"] == 115.0  # the one in force, although the set one is refused
 
 
 def test_that_an_old_driver_without_the_second_memory_call_is_read_by_the_first():
@@ -161,6 +165,37 @@ def test_that_a_driver_that_disappears_gives_gaps_and_comes_back():
     nvml.lost = False
     assert sampler.sample()["gpu.GPU-aaaa.free"] == 11500000000.0
     assert nvml.calls.count("nvmlInit") == 1  # one session for its whole life
+
+
+def test_that_a_driver_that_stays_away_is_opened_anew_after_a_while_and_told_once():
+    nvml, now = FakeNvml(RTX_4080_LAPTOP), [0.0]
+    sampler = NvmlSampler(("GPU-aaaa",), open_session=lambda: NvmlSession(nvml), clock=lambda: now[0])
+    told = []
+    loop = MonitorLoop((sampler,), 1.0, print, told.append)
+    loop.sample_once()
+    nvml.lost = True
+    for _ in range(3):
+        assert set(loop.sample_once().values.values()) == {None}
+    assert [problem.code for problem in told] == ["nvml_lost"]
+    assert told[0].evidence == ("NVML error 15",)
+    now[0] = REOPEN_S
+    nvml.lost = False
+    assert loop.sample_once().values["gpu.GPU-aaaa.used"] == 900000000.0
+    assert (nvml.opened, nvml.calls.count("nvmlInit")) == (1, 2)
+    assert sampler.problem is None
+    sampler.close()
+
+
+def test_that_swap_is_told_where_the_system_tells_it(monkeypatch):
+    assert RamSampler().sample()["swap.used"] is None or RamSampler().sample()["swap.used"] >= 0
+
+    def refuse():
+        raise RuntimeError("PDH")
+
+    monkeypatch.setattr(psutil, "swap_memory", refuse)
+    values = RamSampler().sample()
+    assert values["swap.used"] is None
+    assert values["ram.available"] > 0
 
 
 def test_that_no_library_or_an_unknown_card_gives_gaps_and_the_reason():

@@ -1,0 +1,74 @@
+"""A child on Windows: what it is given before its first instruction, that no console shows, and how it ends.
+
+Its whole life (stop, flood, crash, orphans, kill of the tree, the parent's end) is in tests/engine/test_process.py,
+which runs here too.
+"""
+
+import os
+import sys
+
+import psutil
+import pytest
+
+from app.engine.child import ChildSpec
+from app.engine.launcher import launch, run_tool
+from tests.tools.engine_fixture import is_gone
+
+WINDOW = "import ctypes; k = ctypes.windll.kernel32; k.GetConsoleWindow.restype = ctypes.c_void_p; "
+WINDOW += "w = k.GetConsoleWindow(); print(w if w and ctypes.windll.user32.IsWindowVisible(w) else None)"
+FIRST = "import psutil, threading; p = psutil.Process(); print(p.cpu_affinity(), flush=True)"
+
+
+def _python(code, **more):
+    return ChildSpec((sys.executable, "-c", code), dict(os.environ), **more)
+
+
+def test_that_no_console_window_shows():
+    told = run_tool((sys.executable, "-c", WINDOW), dict(os.environ), 60)
+    assert (told.code, told.stdout.strip()) == (0, "None")
+
+
+@pytest.mark.parametrize("cpu", [0, os.cpu_count() - 1])
+def test_that_the_affinity_is_there_at_the_first_instruction_and_read_back(cpu):
+    child = launch(_python(FIRST + "; import time; time.sleep(600)", cpus=(cpu,)))
+    try:
+        with child.stdout:
+            assert child.stdout.readline().decode().strip() == f"[{cpu}]"
+            assert child.affinity() == (cpu,)
+            child.terminate()
+        child.wait_exit()
+    finally:
+        child.kill_tree()
+    assert child.reap() == 1
+    assert is_gone(child.pid)
+
+
+def test_that_threads_and_children_of_the_child_inherit_its_cpus():
+    code = "import subprocess, sys; print(subprocess.run([sys.executable, '-c', sys.argv[1]], "
+    code += "capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout.strip())"
+    child = launch(ChildSpec((sys.executable, "-c", code, FIRST), dict(os.environ), cpus=(0,)))
+    with child.stdout:
+        assert child.stdout.readline().decode().strip() == "[0]"
+    child.wait_exit()
+    assert child.reap() == 0
+
+
+def test_that_cpus_beyond_a_mask_leave_the_child_unpinned():
+    child = launch(_python(FIRST, cpus=(70, 71)))
+    with child.stdout:
+        assert child.stdout.readline().decode().strip() == str(psutil.Process().cpu_affinity())
+    child.wait_exit()
+    assert child.reap() == 0
+
+
+def test_that_a_program_that_is_not_there_is_an_error_of_the_system():
+    with pytest.raises(OSError, match=r"[Ff]ile|not find"):
+        launch(ChildSpec(("C:\\no\\such.exe",), dict(os.environ)))
+
+
+def test_that_arguments_with_blanks_quotes_and_chinese_arrive_as_they_are():
+    wanted = ["a b", 'say "hi"', "千问", "back\\", ""]
+    told = run_tool(
+        (sys.executable, "-X", "utf8", "-c", "import sys; print(sys.argv[1:])", *wanted), dict(os.environ), 60
+    )
+    assert told.stdout.strip() == str(wanted)
