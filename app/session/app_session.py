@@ -26,6 +26,7 @@ from app.planner.trades import Trade
 from app.planner.types import Card, Plan
 from app.session.board_controller import BoardController
 from app.session.engine_controller import EngineController
+from app.session.engines_controller import EnginesController
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.session.machine_controller import FreeReason, MachineController
@@ -74,11 +75,13 @@ class AppSession(QObject):
         self._jobs = JobRunner(self)
         self._engine = EngineController(self._jobs, self.paths, self)
         self.machine = MachineController(self._jobs, self._binary, self._is_quiet, self)
+        self.engines = EnginesController(self._jobs, self.paths, lambda: self.hardware, lambda: self.settings, self)
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
         self._verify = VerifyController(self._jobs, self.paths, self)
         self._trades = TradesController(self._jobs, self)
         self.plan_files = PlanFilesController(self._jobs, self._board, self)
+        self.plan_files.hash_of = self.engines.hash_of
         self.paste = PasteController(self._jobs, self._board, self)
         self._connect()
 
@@ -90,6 +93,9 @@ class AppSession(QObject):
         self._engine.changed.connect(self._on_engine_changed)
         self._engine.search_ended.connect(self.machine.ask_engine)
         self._engine.failed.connect(self.message_raised)
+        self.engines.failed.connect(self.message_raised)
+        self.engines.engine_chosen.connect(self.choose_engine)
+        self.engines.outdated.connect(self._look)
         self.machine.changed.connect(self._on_hardware_changed)
         self.machine.failed.connect(self.message_raised)
         self.plan_files.message_raised.connect(self.message_raised)
@@ -224,6 +230,7 @@ class AppSession(QObject):
     def close(self) -> None:
         """Stop the server and join every thread; an engine that is being asked something need not finish."""
         self._engine.close()
+        self.engines.close()
         self.machine.close()
         self._run.close()
         self._jobs.close(interrupt=end_tools)
@@ -319,7 +326,7 @@ class AppSession(QObject):
             return
         self.machine.cancel_measuring()
         fitted = self.plan.estimate.fits is not False
-        self.machine.refresh_free(FreeReason.LAUNCH, lambda: self._launch(fitted))
+        self.machine.refresh_free(FreeReason.LAUNCH, lambda: self.engines.check(lambda: self._launch(fitted)))
 
     def _launch(self, fitted: bool) -> None:
         """Free memory has been read: a plan that fitted before and does not fit any more is told, not launched."""
@@ -354,6 +361,7 @@ class AppSession(QObject):
     @Slot(str)
     def _on_plan_file(self, path: str) -> None:
         self.change_settings(recent_plans=with_recent(self.settings.recent_plans, path))
+        self.engines.note_plan(path, self.engine.path)
 
     def override_settings(self, **changes: Any) -> None:
         """Other settings for this run only (``--lang``, ``--theme``); they are not saved by themselves."""
@@ -438,6 +446,8 @@ class AppSession(QObject):
         if self.engine.phase is not EnginePhase.BUILDING:  # its progress changes nothing for the plan
             self._board.use_machine(self.hardware, capabilities_of(self._engine.handle))
         self.engine_changed.emit()
+        if self.engine.phase in (EnginePhase.READY, EnginePhase.MISSING):
+            self.engines.look(self.settings.engine_path)
 
     def _on_hardware_changed(self) -> None:
         self.hardware_changed.emit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -52,6 +53,7 @@ class PlanFilesController(QObject):
         self._jobs = jobs
         self._board = board
         self.binary: EngineBinary | None = None
+        self.hash_of: Callable[[str | None], str | None] = lambda path: None
         self.path: str | None = None
         self.comparison: Comparison | None = None
         self.last_model: str | None = None
@@ -84,7 +86,8 @@ class PlanFilesController(QObject):
         if target is None or plan is None or inputs is None:
             return False
         try:
-            export_plan(Path(target), plan, inputs.model, inputs.capabilities)
+            engine = self.hash_of(None if self.binary is None else self.binary.path)
+            export_plan(Path(target), plan, inputs.model, inputs.capabilities, engine)
         except ProblemError as error:
             self.message_raised.emit(error.problem)
             return False

@@ -80,16 +80,8 @@ _KNOWN: Entries = {
         "没有可以退回的先前引擎。",
     ),
     "problem.engine_changed": (
-        "The engine {id} is another file than before ({before} → {after}). Plans made with it were checked again.",
-        "引擎 {id} 的文件已变化（{before} → {after}）。用它制作的方案已重新检查。",
-    ),
-    "problem.engine_plan_differs": (
-        "With the changed engine, the plan {name} has another command: {n:count option|options} differ. Open it to see which.",
-        "引擎变化后，方案 {name} 的命令有 {n} 处不同。打开方案可查看差异。",
-    ),
-    "problem.engine_plan_refused": (
-        "The changed engine refuses the plan {name}. Open it, or go back to the earlier engine.",
-        "变化后的引擎拒绝了方案 {name}。请打开它检查，或退回先前的引擎。",
+        "The engine {id} is another program than before ({before} → {after}). Its saved plans were checked again: look at them before you launch.",
+        "引擎 {id} 的程序已变化（{before} → {after}）。用它保存的方案已重新检查，启动前请先看一下。",
     ),
     "problem.engine_missing_file": (
         "The program {path} is gone. An antivirus program may have removed it: look into its quarantine, or get the engine again.",
@@ -175,6 +167,8 @@ _GETTING: Entries = {
 }
 
 _SHOWN: Entries = {
+    "engine.recheck.agrees": ("{name}: the same command; the engine confirms it.", "{name}：命令不变，引擎已确认。"),
+    "engine.recheck.same": ("{name}: the same command.", "{name}：命令不变。"),
     "engine.source.downloaded": ("official build", "官方版本"),
     "engine.source.built": ("built here", "本机编译"),
     "engine.source.own": ("your own", "自己的"),

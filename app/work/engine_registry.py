@@ -13,7 +13,7 @@ from app.common.problem import Problem, ProblemError, fail
 from app.engine.identity import quick_look
 from app.engine.locate import EngineBinary, engine_at, find_engine, installed_engines
 from app.work.engine_knowing import know_engine
-from app.work.engine_store import EngineStore, KnownEngine, NotedPlan, load_store, save_store
+from app.work.engine_store import EngineStore, KnownEngine, NotedPlan, load_store, update_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def look_at_engines(paths: AppPaths, chosen: str | None) -> EngineList:
     time; call it on a worker thread. Raises ProblemError ``engine_list_not_saved``.
     """
     before = load_store(paths)
-    store, problems, changed = before, list[Problem](), list[ChangedEngine]()
+    found, problems, changed = list[KnownEngine](), list[Problem](), list[ChangedEngine]()
     current, problem = _current(paths, chosen)
     if problem is not None:
         problems.append(problem)
@@ -60,11 +60,15 @@ def look_at_engines(paths: AppPaths, chosen: str | None) -> EngineList:
             continue
         if old is not None and old.stamp.sha256 != new.stamp.sha256:
             changed.append(ChangedEngine(old, new))
-        store = store.with_engine(new)
-    here = None if current is None else store.at(current.path)
-    store = store.using(None if here is None else here.id)
-    if store != before:
-        save_store(paths, store)
+        found.append(new)
+
+    def change(latest: EngineStore) -> EngineStore:
+        for engine in found:
+            latest = latest.with_engine(engine)
+        here = None if current is None else latest.at(current.path)
+        return latest.using(None if here is None else here.id)
+
+    store = update_store(paths, change)
     return EngineList(store, tuple(problems), tuple(changed))
 
 
@@ -106,7 +110,7 @@ def add_engine(place: str, paths: AppPaths) -> KnownEngine:
 
 def remember(known: KnownEngine, paths: AppPaths) -> None:
     """Keep it in the list. Raises ProblemError ``engine_list_not_saved``."""
-    save_store(paths, load_store(paths).with_engine(known))
+    update_store(paths, lambda store: store.with_engine(known))
 
 
 def use_engine(engine_id: str, paths: AppPaths) -> KnownEngine:
@@ -118,7 +122,7 @@ def use_engine(engine_id: str, paths: AppPaths) -> KnownEngine:
         raise fail("engine_unknown_id", id=engine_id)
     if not os.path.isfile(known.path):
         raise fail("engine_missing_file", path=known.path)
-    save_store(paths, store.using(engine_id))
+    update_store(paths, lambda store: store.using(engine_id))
     return known
 
 
@@ -139,7 +143,7 @@ def forget_engine(engine_id: str, paths: AppPaths) -> None:
             pass  # it is gone already
         except OSError as error:
             raise fail("engine_not_forgotten", path=str(folder), why=error.strerror or str(error)) from error
-    save_store(paths, store.without(engine_id))
+    update_store(paths, lambda store: store.without(engine_id))
 
 
 def _own_folder(known: KnownEngine, paths: AppPaths) -> Path | None:
@@ -154,7 +158,9 @@ def _own_folder(known: KnownEngine, paths: AppPaths) -> Path | None:
 
 def note_plan(path: str, engine_path: str | None, paths: AppPaths) -> None:
     """Remember with which engine a plan was saved or opened. Raises ProblemError ``engine_list_not_saved``."""
-    store = load_store(paths)
-    known = store.at(engine_path) if engine_path else None
-    if known is not None:
-        save_store(paths, store.noting(NotedPlan(path, known.id, known.stamp.sha256)))
+
+    def change(store: EngineStore) -> EngineStore:
+        known = store.at(engine_path) if engine_path else None
+        return store if known is None else store.noting(NotedPlan(path, known.id, known.stamp.sha256))
+
+    update_store(paths, change)

@@ -6,7 +6,8 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +21,7 @@ VERSION = 1
 _MOST_PREVIOUS = 8
 _MOST_PLANS = 200
 _MOST_BYTES = 8 << 20
+_updating = threading.Lock()
 
 
 class EngineSource(StrEnum):
@@ -138,6 +140,16 @@ def load_store(paths: AppPaths) -> EngineStore:
         with contextlib.suppress(OSError):
             os.replace(path, path.with_name(path.name + ".bad"))
         return EngineStore()
+
+
+def update_store(paths: AppPaths, change: Callable[[EngineStore], EngineStore]) -> EngineStore:
+    """Read, change and write in one go: several jobs of the window do it. Raises ProblemError as ``save_store``."""
+    with _updating:
+        before = load_store(paths)
+        after = change(before)
+        if after != before:
+            save_store(paths, after)
+    return after
 
 
 def save_store(paths: AppPaths, store: EngineStore) -> None:
