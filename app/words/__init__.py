@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import locale
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,8 @@ __all__ = [
     "ENTRIES",
     "Language",
     "current_language",
+    "join_figures",
+    "joined",
     "say",
     "say_in",
     "say_problem",
@@ -29,6 +32,9 @@ __all__ = [
 ]
 
 _current = Language.EN
+_joins_figures = False
+_GROUP = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
+_UNIT = re.compile(r"(?<=\d) (?=(?:[KMGT]iB|[KMG]B(?:/s)?|tok/s|tokens?|layers?|min|ms|s|%)(?![A-Za-z]))")
 
 
 def system_language() -> Language:
@@ -49,6 +55,18 @@ def current_language() -> Language:
     return _current
 
 
+def join_figures(*, on: bool) -> None:
+    """Have ``say`` write figures that no line break tears apart (8 192 MiB). For the window: a console may not know
+    these blanks, and a text that is searched or copied has ordinary ones."""
+    global _joins_figures
+    _joins_figures = on
+
+
+def joined(text: str) -> str:
+    """The text with blanks that do not break inside its figures, where the window asked for that."""
+    return _UNIT.sub("\u00a0", _GROUP.sub("\u202f", text)) if _joins_figures else text
+
+
 def say_in(language: Language, code: str, /, **params: Any) -> str:
     """The sentence of a code in a given language."""
     english, chinese = ENTRIES[code]
@@ -57,7 +75,7 @@ def say_in(language: Language, code: str, /, **params: Any) -> str:
 
 def say(code: str, /, **params: Any) -> str:
     """The sentence of a code in the current language."""
-    return say_in(_current, code, **params)
+    return joined(say_in(_current, code, **params))
 
 
 def say_problem(problem: Problem) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import shutil
 import sys
 import threading
 import zipfile
@@ -11,7 +12,14 @@ import pytest
 from app.common.paths import AppPaths
 from app.common.problem import ProblemError
 from app.engine import build, toolchain
-from app.engine.build import BuildProgress, BuildStep, build_engine, parse_build_line
+from app.engine.build import (
+    BuildProgress,
+    BuildStep,
+    await_removal,
+    build_engine,
+    parse_build_line,
+    remove_remains,
+)
 from app.engine.filelock import FileLock
 from app.engine.locate import MARKER, SERVER_NAME, find_engine
 from app.engine.toolchain import build_environment, build_jobs, build_tools_problem
@@ -177,6 +185,7 @@ def test_that_a_build_tells_its_steps_and_installs(played_pip, paths):
         (BuildStep.INSTALLING, None),
         (BuildStep.DONE, None),
     ]
+    await_removal()
     assert sorted(path.name for path in paths.engines.iterdir()) == [engine_folder(paths).name, "build.lock"]
 
 
@@ -210,7 +219,37 @@ def test_that_cancelling_ends_the_compilers_at_once(played_pip, paths, tmp_path)
         build_engine(paths, on_progress, is_compiling.is_set)
     pid = int((tmp_path / "compiler").read_text())
     assert is_gone(pid)
+    await_removal()
     assert [path.name for path in paths.engines.iterdir()] == ["build.lock"]
+
+
+@pytest.mark.skipif(not shutil.which("setsid"), reason="no setsid to leave the group with")
+def test_that_cancelling_ends_compilers_in_a_group_of_their_own_too(played_pip, paths, tmp_path):
+    """ninja gives every compiler one."""
+    pid_file = tmp_path / "compiler"
+    start = f"setsid sh -c 'echo $$ > {pid_file}; exec sleep 600' &"
+    played_pip(f"{start}\nwhile [ ! -s {pid_file} ]; do sleep 0.01; done; echo '[ 5%] a'; wait")
+    is_compiling = threading.Event()
+
+    def on_progress(progress):
+        if progress.step is BuildStep.COMPILING:
+            is_compiling.set()
+
+    with pytest.raises(ProblemError, match="engine_build_cancelled"):
+        build_engine(paths, on_progress, is_compiling.is_set)
+    assert is_gone(int(pid_file.read_text()))
+
+
+def test_that_remains_are_removed_at_a_start_unless_a_build_runs(paths):
+    (paths.engines / ".build-old" / "deep").mkdir(parents=True)
+    with FileLock(paths.engines / "build.lock") as lock:
+        assert lock.try_acquire()
+        remove_remains(paths)
+        await_removal()
+        assert (paths.engines / ".build-old").exists()
+    remove_remains(paths)
+    await_removal()
+    assert not (paths.engines / ".build-old").exists()
 
 
 def hold_lock(path, holding, done):
@@ -245,6 +284,7 @@ def test_that_remains_of_a_killed_build_are_removed(played_pip, paths):
     (paths.engines / ".unpack-old").mkdir()
     played_pip(GOOD)
     build_engine(paths, lambda p: None, lambda: False)
+    await_removal()
     assert not [path for path in paths.engines.iterdir() if path.name.startswith(".")]
 
 

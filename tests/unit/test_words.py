@@ -5,7 +5,7 @@ import string
 import pytest
 
 from app.common.problem import Problem
-from app.words import ENTRIES, Language, say_in, say_problem, with_words
+from app.words import ENTRIES, Language, join_figures, joined, say_in, say_problem, with_words
 from app.words.catalogue import fill
 
 
@@ -57,3 +57,15 @@ def test_that_a_missing_code_is_an_error():
         say_in(Language.EN, "no.such.code")
     with pytest.raises(KeyError):
         say_problem(Problem("no_such_problem"))
+
+
+def test_that_the_windows_figures_are_not_torn_apart_by_a_line_break():
+    text = "Needs 8 192 MiB of 12 345 678 bytes, 7 tok/s at -c 4096 -np 4"
+    assert joined(text) == text
+    join_figures(on=True)
+    try:
+        assert joined(text) == (
+            "Needs 8\u202f192\u00a0MiB of 12\u202f345\u202f678 bytes, 7\u00a0tok/s at -c 4096 -np 4"
+        )
+    finally:
+        join_figures(on=False)

@@ -20,7 +20,7 @@ from app.ui.theme.fonts import mono_font, scaled, tabular
 from app.ui.widgets.buttons import PlainButton
 from app.ui.widgets.frames import Rule, ScrollCard
 from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
-from app.words import say
+from app.words import joined, say
 from app.words.catalogue import number_text
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class DifferenceTable(QWidget):
     def _add_row(self, texts: tuple[str, ...], look: str = "", *, is_head: bool = False, mono: bool = False) -> None:
         self.rows.append(texts)
         for column, text in enumerate(texts):
-            label: QLabel = SectionTitle(text) if is_head else QLabel(text)
+            label: QLabel = SectionTitle(text) if is_head else QLabel(joined(text))
             label.setWordWrap(True)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             if not is_head:

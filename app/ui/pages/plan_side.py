@@ -20,7 +20,7 @@ from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import LinkButton, PlainButton
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import DimLabel, Figure, SectionTitle
-from app.words import say, say_problem
+from app.words import joined, say, say_problem
 from app.words.catalogue import number_text
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class SelectionCard(CardFrame):
             value.setVisible(shown)
             if shown:
                 name.setText(facts[i][0])
-                value.setText(facts[i][1])
+                value.setText(joined(facts[i][1]))
 
     @Slot()
     def _on_clicked(self) -> None:
