@@ -3,50 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from app.common.problem import ParamValue, Problem, Severity
 from app.diagnose.buffers import BufferRow
+from app.engine.timings import Timing
 from app.planner.types import Plan
 
 Event = Mapping[str, Any]
 
 TAIL_LINES = 20
-_TIMING = re.compile(
-    r"print_timing: id\s+(?P<slot>\d{1,9}) \| task (?P<task>-?\d{1,12}) \|\s+(?P<prompt>prompt )?eval time =\s*"
-    r"(?P<ms>\d{1,12}\.\d+) ms /\s*(?P<n>\d{1,12}) tokens \(.*?,\s*(?P<tps>[\d.]+|inf|nan|-nan) tokens per second\)"
-)
 _IDLE = "update_slots: all slots are idle"
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """The engine's own figures for one half of a request: reading the prompt, or decoding the answer.
-
-    tools/server/server-context.cpp:680-686. ``tps`` is None where the engine divides by nothing.
-    """
-
-    slot: int
-    task: int
-    kind: str
-    tokens: int
-    seconds: float
-    tps: float | None
-
-
-def parse_timing(line: str) -> Timing | None:
-    """The timing that a line of the log states, or None."""
-    if "eval time" not in line or (match := _TIMING.search(line)) is None:
-        return None
-    told = match["tps"]
-    tps = float(told) if told[0].isdigit() else None
-    kind = "prompt" if match["prompt"] else "decode"
-    return Timing(
-        int(match["slot"]), int(match["task"]), kind, int(match["n"]), round(float(match["ms"]) / 1000, 6), tps
-    )
 
 
 def is_idle_line(line: str) -> bool:

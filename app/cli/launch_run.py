@@ -17,7 +17,6 @@ from app.cli.launch_events import (
     finding_event,
     is_idle_line,
     log_event,
-    parse_timing,
     readiness_findings,
     ready_event,
     sample_event,
@@ -30,6 +29,7 @@ from app.diagnose.buffers import compare_buffers
 from app.engine.events import EngineEvent, Exited, LogLine, Ready, Starting
 from app.engine.logparse import EngineBuffer
 from app.engine.process import LaunchSpec, ServerProcess, start_server
+from app.engine.timings import parse_timing
 from app.monitor.loop import MonitorLoop
 from app.monitor.sample import Sample
 from app.planner.argv import redact

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.planner.token_work import PromptWork, TokenWork
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet
@@ -42,7 +42,8 @@ _LONGEST_STEP = 0.7
 class Rates:
     """What the speed model divides by. Bandwidths are decimal GB/s as reached, not theoretical; None: unknown.
 
-    ``pcie_gbs`` host to GPU; ``compute_tflops`` of the GPU's prompt kernels; both only for prompt speed.
+    ``pcie_gbs`` host to GPU; ``compute_tflops`` of the GPU's prompt kernels, ``host_tflops`` of the processor's, for
+    what no GPU takes over; all three only for prompt speed.
     """
 
     ram_gbs: float | None
@@ -51,11 +52,12 @@ class Rates:
     block_seconds: float = BLOCK_SECONDS
     pcie_gbs: float | None = None
     compute_tflops: float | None = None
+    host_tflops: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A decode speed that the user saw, and the work that a token was; likewise of a prompt."""
+    """A decode speed that the user saw, and the work that a token was; likewise of a prompt. 0 = not measured."""
 
     work: TokenWork
     decode_tps: float
@@ -65,15 +67,20 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Effective rates of this machine, from ``n_measurements``: GB/s of RAM and VRAM, seconds per token beyond them."""
+    """Effective rates of this machine: GB/s of RAM and VRAM, seconds per token beyond them.
 
-    ram_gbs: float
+    ``ram_gbs`` None: no decode was measured, prompts alone. ``n_measurements`` of decode, ``n_prompts`` of prompts.
+    """
+
+    ram_gbs: float | None
     vram_gbs: Mapping[str, float] = field(default_factory=dict)
     hand_over_seconds: float = HAND_OVER_SECONDS
     block_seconds: float = BLOCK_SECONDS
     n_measurements: int = 0
     pcie_gbs: float | None = None
     compute_tflops: float | None = None
+    host_tflops: float | None = None
+    n_prompts: int = 0
 
 
 def offloading_gpu(devices: DeviceSet) -> Device | None:
@@ -91,12 +98,13 @@ def rates_of(devices: DeviceSet, calibration: Calibration | None = None) -> Rate
     if calibration is None:
         return Rates(devices.ram.bandwidth_gbs, known, pcie_gbs=pcie, compute_tflops=compute)
     return Rates(
-        calibration.ram_gbs,
+        calibration.ram_gbs or devices.ram.bandwidth_gbs,
         known | dict(calibration.vram_gbs),
         calibration.hand_over_seconds,
         calibration.block_seconds,
         calibration.pcie_gbs or pcie,
         calibration.compute_tflops or compute,
+        calibration.host_tflops,
     )
 
 
@@ -120,8 +128,9 @@ def token_seconds(work: TokenWork, rates: Rates) -> dict[str, float] | None:
 def calibrate(devices: DeviceSet, measurements: Sequence[Measurement]) -> Calibration | None:
     """The most likely rates given the devices' bandwidths and the measurements; None without a measurement."""
     usable = [m for m in measurements if m.decode_tps > 0]
+    prompts = [m for m in measurements if m.prompt is not None and m.prompt_tps]
     if not usable:
-        return None
+        return _with_prompts(Calibration(None), devices, prompts) if prompts else None
     ram = devices.ram.bandwidth_gbs or _UNKNOWN_RAM_GBS
     vram = {d.name: d.bandwidth_gbs or _UNKNOWN_VRAM_GBS for d in devices.gpus}
     knows_vram = all(d.bandwidth_gbs for d in devices.gpus)
@@ -137,14 +146,25 @@ def calibrate(devices: DeviceSet, measurements: Sequence[Measurement]) -> Calibr
         if parts is not None:
             rows.append(((parts["ram"], parts["vram"], parts["sync"] + parts["starts"]), 1 / measurement.decode_tps))
     x = _most_likely(rows, uncertain)
-    return Calibration(
+    found = Calibration(
         ram / math.exp(x[0]),
         {name: gbs / math.exp(x[1]) for name, gbs in vram.items()},
         HAND_OVER_SECONDS * math.exp(x[2]),
         BLOCK_SECONDS * math.exp(x[2]),
         len(rows),
-        _latest(usable, _pcie_gbs),
-        _latest(usable, _compute_tflops),
+    )
+    return _with_prompts(found, devices, prompts)
+
+
+def _with_prompts(found: Calibration, devices: DeviceSet, prompts: Sequence[Measurement]) -> Calibration:
+    """With the latest of each rate that a prompt can tell; ``host_tflops`` only where no GPU takes work over."""
+    takes_over = offloading_gpu(devices) is not None
+    return replace(
+        found,
+        n_prompts=len(prompts),
+        pcie_gbs=_latest(prompts, _pcie_gbs) if takes_over else None,
+        compute_tflops=_latest(prompts, _compute_tflops),
+        host_tflops=None if takes_over else _latest(prompts, _host_tflops),
     )
 
 
@@ -161,9 +181,19 @@ def _pcie_gbs(measurement: Measurement) -> float | None:
 
 
 def _compute_tflops(measurement: Measurement) -> float | None:
-    """With nothing to copy, computing is all that takes time."""
+    """With nothing to copy and nothing left to the processor, computing is all that takes time."""
     prompt, tps = measurement.prompt, measurement.prompt_tps
-    return None if not prompt or not tps or prompt.copy_bytes else prompt.flops * tps / prompt.n_tokens / 1e12
+    if not prompt or not tps or prompt.copy_bytes or prompt.host_flops:
+        return None
+    return prompt.flops * tps / prompt.n_tokens / 1e12
+
+
+def _host_tflops(measurement: Measurement) -> float | None:
+    """Where no GPU takes it over, the processor's part is what a prompt waits for."""
+    prompt, tps = measurement.prompt, measurement.prompt_tps
+    if not prompt or not tps or not prompt.host_flops:
+        return None
+    return prompt.host_flops * tps / prompt.n_tokens / 1e12
 
 
 _Row = tuple[tuple[float, float, float], float]

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.planner.kv import KvSettings
+from app.planner.speed_run import SpeedRun
 
 RECENT_LAUNCHES = 8
 """Launches of one card that count; older ones were with other drivers."""
@@ -148,10 +149,12 @@ def overhead_from(launches: Sequence[int]) -> LearnedOverhead | None:
 @dataclass(frozen=True, slots=True)
 class Learned:
     """Everything that was learned here. ``overheads``: (card, engine) -> bytes, newest first; ``corrections``:
-    (engine, architecture, device) -> newest first. Cards and devices are keys of ``learned_devices.learning_key``."""
+    (engine, architecture, device) -> newest first; ``speeds``: runs, newest first. Cards and devices are keys of
+    ``learned_devices.learning_key``."""
 
     overheads: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
     corrections: Mapping[tuple[str, str, str], tuple[Correction, ...]] = field(default_factory=dict)
+    speeds: tuple[SpeedRun, ...] = ()
 
     def overhead(self, card: str, engine: str) -> LearnedOverhead | None:
         """Of this card with this engine build; with any other build when this one never ran on it."""
@@ -168,7 +171,7 @@ class Learned:
     @property
     def is_empty(self) -> bool:
         """Nothing was learned yet, or it was forgotten."""
-        return not self.overheads and not self.corrections
+        return not self.overheads and not self.corrections and not self.speeds
 
 
 NOTHING_LEARNED = Learned()

@@ -17,7 +17,7 @@ from app.planner.overrides import compile_overrides, prove
 from app.planner.placement import expert_layers_in_ram, in_use, locations
 from app.planner.presets import PRESETS, preset_placement, wishes_for_preset
 from app.planner.sizing import memory_problem, reserve_problem
-from app.planner.speed import estimate_speed
+from app.planner.speed import decode_seconds, estimate_speed
 from app.planner.token_work import kv_read_bytes, ram_bytes_per_token
 from app.planner.types import RAM, DeviceSet, KvHome, MemoryEstimate, Override, Placement, Plan, Wishes
 
@@ -156,8 +156,7 @@ def placement_for(
     cached = kv_read_bytes(model, kv)
 
     def seconds(placement: Placement) -> float | None:
-        tps = estimate_speed(model, placement, devices, settings.kv, calibration=calibration).decode_tps
-        return 1 / tps if tps else None
+        return decode_seconds(model, placement, devices, settings.kv, calibration=calibration)
 
     by_block = kv_bytes_by_block(model, kv)
     measures = Measures(

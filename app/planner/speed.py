@@ -4,7 +4,7 @@ Decode (engine.md 10): t = RAM bytes / RAM bandwidth + VRAM bytes / VRAM bandwid
 processor and the GPU take turns inside a token, so the times add up, and the cache's bytes grow with the depth.
 Prompt, with op offload: a micro-batch copies the experts in use over PCIe and computes on the GPU, at once, so the
 slower of the two decides; rows that one GPU hands to the next come on top. Without op offload the processor computes;
-its rate is unknown, so nothing is predicted.
+its rate is unknown, and nothing predicted, until a prompt has been measured.
 """
 
 from __future__ import annotations
@@ -45,24 +45,50 @@ def estimate_speed(
     parts = token_seconds(work, rates)
     ram_read = round(work.ram_weight_bytes)
     total = sum(parts.values()) if parts else 0.0
-    offloads = op_offload and placement.n_gpu_layers > 0 and kv.n_ubatch >= _OFFLOAD_MIN_BATCH
-    prompt = None
-    if offloads:
-        batch = prompt_work(model, where, kv.n_ubatch, card_crossings(model, placement))
-        prompt = _prompt_tps(batch, devices, rates, calibration)
+    batch = prompt_work(model, where, kv.n_ubatch, card_crossings(model, placement))
+    takes_over = offloading_gpu(devices) is not None and placement.n_gpu_layers > 0
+    if op_offload and takes_over and kv.n_ubatch >= _OFFLOAD_MIN_BATCH:
+        prompt = _prompt_tps(batch, rates, calibration)
+    else:
+        prompt = _host_prompt_tps(batch, rates)
     if parts is None or total < _LEAST_SECONDS:
         return SpeedEstimate(None, prompt, "unknown", None, ram_read)
-    kind = "estimated" if calibration is None else "calibrated"
-    return SpeedEstimate(1 / total, prompt, kind, max(parts, key=lambda k: parts[k]), ram_read)
+    n_runs = 0 if calibration is None else calibration.n_measurements
+    kind = "calibrated" if n_runs else "estimated"
+    return SpeedEstimate(1 / total, prompt, kind, max(parts, key=lambda k: parts[k]), ram_read, n_runs)
 
 
-def _prompt_tps(work: PromptWork, devices: DeviceSet, rates: Rates, calibration: Calibration | None) -> float | None:
+def decode_seconds(
+    model: ModelInfo,
+    placement: Placement,
+    devices: DeviceSet,
+    kv: KvSettings,
+    *,
+    calibration: Calibration | None = None,
+) -> float | None:
+    """Seconds per token at half of the context; None where a bandwidth that matters is unknown."""
+    work = token_work(model, placement, in_use(devices, placement), kv)
+    parts = token_seconds(work, rates_of(devices, calibration))
+    total = sum(parts.values()) if parts else 0.0
+    return total if total >= _LEAST_SECONDS else None
+
+
+def _host_prompt_tps(work: PromptWork, rates: Rates) -> float | None:
+    """Without a GPU that takes over: the processor's part at its measured rate, and the cards' part where theirs is
+    known; None before a prompt was measured."""
+    if not rates.host_tflops or not work.host_flops:
+        return None
+    seconds = work.host_flops / (rates.host_tflops * 1e12)
+    if rates.compute_tflops:
+        seconds += (work.flops - work.host_flops) / (rates.compute_tflops * 1e12)
+    return work.n_tokens / seconds
+
+
+def _prompt_tps(work: PromptWork, rates: Rates, calibration: Calibration | None) -> float | None:
     """A micro-batch's tokens over the slower of copying and computing; None where one that matters is unknown.
 
     Once the copies of this machine have been measured, an unknown compute rate is not waited for: they decide.
     """
-    if work.copy_bytes and offloading_gpu(devices) is None:
-        return None  # an RPC server takes over nothing that lies in RAM
     copies_measured = bool(work.copy_bytes and calibration and calibration.pcie_gbs)
     if (work.copy_bytes and not rates.pcie_gbs) or (not rates.compute_tflops and not copies_measured):
         return None

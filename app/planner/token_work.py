@@ -35,13 +35,14 @@ class TokenWork:
 
 @dataclass(frozen=True, slots=True)
 class PromptWork:
-    """One prompt micro-batch of ``n_tokens``: bytes copied from RAM to the GPU, its matrix work there, and the rows
-    that one GPU hands to the next."""
+    """One prompt micro-batch of ``n_tokens``: bytes copied from RAM to the GPU, its matrix work there, the rows that
+    one GPU hands to the next, and the part of the work on weights in RAM (the processor's, where no GPU takes over)."""
 
     n_tokens: int
     copy_bytes: float
     flops: float
     row_bytes: float = 0.0
+    host_flops: float = 0.0
 
 
 def active_bytes(model: ModelInfo, tensor: TensorInfo) -> float:
@@ -156,17 +157,38 @@ def prompt_work(model: ModelInfo, where: Mapping[str, str], n_tokens: int, n_cro
         if where.get(tensor.name) == RAM and tensor.role is not Role.EMBEDDING:
             copies += tensor.n_bytes * (share if tensor.role is Role.ROUTED_EXPERT else 1.0)
     rows = 4.0 * (model.embedding_length or 0) * n_tokens * n_crossings  # F32
-    return PromptWork(n_tokens, copies, _flops_per_token(model) * n_tokens, rows)
+    flops, in_ram = _flops_per_token(model, where)
+    return PromptWork(n_tokens, copies, flops * n_tokens, rows, in_ram * n_tokens)
 
 
-def _flops_per_token(model: ModelInfo) -> float:
-    """2 x active parameters: the matrix work of one prompt token, attention scores left out."""
-    total = 0.0
+def whole_prompt(
+    model: ModelInfo, where: Mapping[str, str], n_tokens: int, n_ubatch: int, n_crossings: int
+) -> PromptWork:
+    """A prompt of this length, micro-batch by micro-batch."""
+    full, rest = divmod(n_tokens, n_ubatch)
+    parts = [prompt_work(model, where, n_ubatch, n_crossings)] * full
+    if rest:
+        parts.append(prompt_work(model, where, rest, n_crossings))
+    return PromptWork(
+        n_tokens,
+        sum(part.copy_bytes for part in parts),
+        sum(part.flops for part in parts),
+        sum(part.row_bytes for part in parts),
+        sum(part.host_flops for part in parts),
+    )
+
+
+def _flops_per_token(model: ModelInfo, where: Mapping[str, str]) -> tuple[float, float]:
+    """2 x active parameters: the matrix work of one prompt token, attention scores left out; and what of it is on
+    weights in RAM."""
+    total = in_ram = 0.0
     for tensor in model.tensors:
-        if tensor.block is None or len(tensor.shape) < 2:
+        if tensor.block is None or len(tensor.shape) < 2 or tensor.name not in where:
             continue
         elements = float(prod(tensor.shape))
         if tensor.role is Role.ROUTED_EXPERT and model.expert_count:
             elements *= model.used_experts(tensor.block) / model.expert_count
         total += 2 * elements
-    return total
+        if where[tensor.name] == RAM:
+            in_ram += 2 * elements
+    return total, in_ram

@@ -275,7 +275,8 @@ class Override:
 class SpeedEstimate:
     """Predicted tok/s. None = a bandwidth is unknown. ``kind``: estimated, calibrated, unknown.
 
-    ``limited_by``: ram, vram, sync (hand-overs), starts (of kernels on the GPU), pcie or None.
+    ``limited_by``: ram, vram, sync (hand-overs), starts (of kernels on the GPU), pcie or None. ``n_runs``: measured
+    runs of this computer behind a calibrated figure.
     """
 
     decode_tps: float | None
@@ -283,6 +284,7 @@ class SpeedEstimate:
     kind: str
     limited_by: str | None
     ram_read_bytes_per_token: int
+    n_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from app.hardware.types import HardwareSnapshot
 from app.monitor.nvml import NvmlSampler
 from app.planner.overhead import backend_of
 from app.planner.types import RAM, Plan
+from app.work.speed_history import SpeedWatch
 
 _SPILL = 64 * MIB
 """A card that holds less than the printed buffers by more than this has moved some of them to RAM (WDDM)."""
@@ -47,6 +48,7 @@ class LaunchWatch:
 
     def __init__(self) -> None:
         self.before: Mapping[str, float] = {}
+        self.speed = SpeedWatch()
         self._process: dict[str, float] = {}
         self._card: dict[str, float] = {}
         self._free_before: dict[str, int] = {}
@@ -54,6 +56,7 @@ class LaunchWatch:
 
     def on_sample(self, values: Mapping[str, float | None]) -> None:
         """Keeps the highest ``gpu.<device>.process`` and ``.used``: pools grow with the first long prompt."""
+        self.speed.on_sample(values)
         for name, value in values.items():
             if value is None or not name.startswith("gpu."):
                 continue
@@ -64,6 +67,7 @@ class LaunchWatch:
 
     def on_line(self, line: str) -> None:
         """Keeps the engine's own free figures."""
+        self.speed.on_line(line)
         if ": using device " in line:
             fact = parse_log_line(line)
             if isinstance(fact, DeviceUsed):

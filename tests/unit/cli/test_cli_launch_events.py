@@ -5,11 +5,9 @@ import json
 import pytest
 
 from app.cli.launch_events import (
-    Timing,
     exited_event,
     finding_event,
     is_idle_line,
-    parse_timing,
     readiness_findings,
     ready_event,
     timing_event,
@@ -18,6 +16,7 @@ from app.cli.launch_text import event_lines
 from app.common.problem import Problem, Severity
 from app.diagnose.buffers import compare_buffers
 from app.engine.logparse import BufferKind, EngineBuffer
+from app.engine.timings import Timing, parse_timing
 from app.words import Language, say_problem, set_language
 from tests.tools.engine_data import log_lines
 from tests.unit.cli.conftest import NO_GPU
