@@ -19,6 +19,7 @@ from app.planner.pasted import Pasted, PasteError, read_pasted, split_program
 from app.planner.plan import PlanInputs
 from app.planner.tensor_rules import usable_devices
 from app.planner.types import Device, DeviceKind, DeviceSet, Wishes
+from app.work.companions import with_companions
 from app.work.engines import EngineHandle, capabilities_of, engine_problems
 from app.work.models import open_model
 from app.work.planning import plan_inputs
@@ -62,6 +63,7 @@ def command_case(options: Namespace, verb: str) -> CommandCase:
     capabilities = capabilities_of(engine)
     command = read_command(pasted.argv, capabilities, pasted.variables)
     inputs = plan_inputs(model, hardware, Wishes(), device_wishes_of(options, hardware), capabilities)
+    command, inputs = with_companions(command, inputs)
     if engine is None and not options.device:
         inputs = replace(inputs, devices=_with_named_cards(inputs.devices, command))
     unset = tuple(Problem("import_variable", Severity.WARNING, {"name": name}) for name in pasted.unset)

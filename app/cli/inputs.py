@@ -142,6 +142,13 @@ def _wishes(options: Namespace) -> Wishes:
         n_gpu_layers=options.ngl,
         preset=options.preset,
         extra=split_arguments(options.extra),
+        mmproj_path=options.mmproj,
+        mmproj_offload=not options.mmproj_in_ram,
+        draft_path=options.draft,
+        draft_gpu_layers=options.draft_ngl,
+        draft_max=options.draft_max,
+        mtp=options.mtp,
+        lora_paths=tuple(options.lora),
     )
 
 
@@ -160,6 +167,13 @@ _WISH_OPTIONS = {
     "n_gpu_layers": "--ngl",
     "preset": "--preset",
     "extra": "--extra",
+    "mmproj_path": "--mmproj",
+    "mmproj_offload": "--mmproj-in-ram",
+    "draft_path": "--draft",
+    "draft_gpu_layers": "--draft-ngl",
+    "draft_max": "--draft-max",
+    "mtp": "--mtp",
+    "lora_paths": "--lora",
 }
 
 

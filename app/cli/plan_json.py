@@ -12,7 +12,7 @@ from app.planner.learned import MemoryFigures
 from app.planner.placement import homes, locations
 from app.planner.second_gpu import SecondGpu
 from app.planner.trades import Trade
-from app.planner.types import DeviceEstimate, Placement, Plan
+from app.planner.types import DeviceEstimate, Placement, Plan, Segment
 
 Json = Mapping[str, Any]
 
@@ -133,15 +133,17 @@ def experts_json(model: ModelInfo) -> Json:
 
 
 def device_json(device: DeviceEstimate) -> Json:
-    """One column. What the engine never prints is ``overhead``: the GPU's context and, in RAM, the prompt cache, which
-    ``prompt_cache`` names once more. ``total`` = weights + kv + compute + overhead."""
+    """One column. What the engine never prints is ``overhead``: the GPU's context, files beside the model and, in RAM,
+    the prompt cache, second copies and checkpoints; all but the first are named once more. ``total`` = weights + kv +
+    compute + overhead."""
     return {
         "name": device.device,
         "kind": device.kind.value,
         "weights": device.weights_bytes,
         "kv": device.kv_bytes,
         "compute": device.compute_bytes,
-        "overhead": device.overhead_bytes + device.prompt_cache_bytes,
+        "overhead": device.overhead_bytes + device.prompt_cache_bytes + device.segments_bytes,
+        **{segment.value: device.segments.get(segment, 0) for segment in Segment},
         "overhead_kind": device.overhead_kind,
         "overhead_launches": device.overhead_launches,
         "formula": None if device.formula is None else figures_json(device.formula),

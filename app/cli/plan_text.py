@@ -84,7 +84,7 @@ def device_table(devices: Iterable[DeviceEstimate]) -> list[str]:
             _mib(d.weights_bytes),
             _mib(d.kv_bytes),
             _mib(d.compute_bytes),
-            _mib(d.overhead_bytes + d.prompt_cache_bytes),
+            _mib(d.overhead_bytes + d.prompt_cache_bytes + d.segments_bytes),
             _mib(d.reserve_bytes),
             _mib(d.total_bytes + d.reserve_bytes),
             _mib(d.free_bytes),

@@ -74,6 +74,9 @@ class CpuInfo:
 class MemoryInfo:
     """RAM. ``speed_mts`` is the configured speed in MT/s. Bandwidths in decimal GB/s.
 
+    ``commit_free_bytes``: what the system can still promise, where it keeps to a limit (Windows; Linux with
+    ``vm.overcommit_memory`` 2); None without one. ``commits_cards``: what graphics cards hold counts too (WDDM).
+
     ``modules``: places with memory in them, of ``slots`` places; ``is_soldered``: they cannot be changed.
 
     ``measured_at``: ISO 8601 time of the measurement that ``measured_gbs`` comes from.
@@ -90,6 +93,8 @@ class MemoryInfo:
     measured_at: str | None = None
     slots: int | None = None
     is_soldered: bool | None = None
+    commit_free_bytes: int | None = None
+    commits_cards: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from app.common.capabilities import Capabilities
 from app.common.problem import Problem, Severity
+from app.planner.companion_argv import add_companions
 from app.planner.flags import (
     MOVES_TENSORS,
     OPTIONS,
@@ -42,7 +43,8 @@ class ArgvRequest:
     the engine (which divides, as ``-np`` is explicit). ``api_key`` and ``alias``: None leaves the option out.
     ``let_engine_fit``: the engine places the model itself; then homes and overrides are left out and
     ``fit_target_mib`` (one value, or one per device) is what it keeps free. Context and the rest stay explicit.
-    Cache types, batch sizes, flash attention and the extra arguments come from ``wishes``.
+    ``speculation`` is the kind of drafting, a value of ``--spec-type``. Cache types, batch sizes, flash attention, the
+    files beside the model and the extra arguments come from ``wishes``.
     """
 
     model_path: str
@@ -64,6 +66,7 @@ class ArgvRequest:
     let_engine_fit: bool = False
     fit_target_mib: tuple[int, ...] = ()
     log_level: int = 4
+    speculation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,7 @@ def to_argv(request: ArgvRequest, capabilities: Capabilities) -> ArgvResult:
         writer.add("kv_in_ram")
     if request.overrides and not fits:
         writer.add("override_tensor", ot_argument(request.overrides))
+    add_companions(writer, request.wishes, request.speculation)
     _add_server(writer, request)
     extra = tuple(request.wishes.extra)
     problems = (*writer.problems, *_extra_problems(extra, writer, fits))

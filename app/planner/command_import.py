@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from app.common.capabilities import Capabilities
 from app.common.problem import ParamValue, Problem, Severity
+from app.planner.companion_import import read_companion
 from app.planner.flag_table import (
     Given,
     current_spelling,
@@ -154,7 +155,10 @@ def _read(reading: _Reading, given: Given) -> None:
     if given.fault == "equals":
         reading.report("import_equals", given)
     reader = _READERS.get(given.setting or "")
-    if reader is None:
+    wishes = read_companion(reading.wishes, given)
+    if wishes is not None:
+        reading.wishes = wishes
+    elif reader is None:
         reading.keep(given)
     else:
         reader(reading, given)

@@ -44,7 +44,8 @@ _MODELLED = {
     for name in (
         "model", "rpc", "device", "n_gpu_layers", "split_mode", "tensor_split", "fit", "fit_target", "ctx", "slots",
         "cache_k", "cache_v", "flash_attn", "batch", "ubatch", "prompt_cache", "threads", "override_tensor", "host",
-        "port", "metrics", "alias", "api_key",
+        "port", "metrics", "alias", "api_key", "mmproj", "draft_model", "draft_gpu_layers", "draft_device",
+        "draft_cache_k", "draft_cache_v", "draft_max", "spec_type", "lora",
     )
     for flag in OPTIONS[name].spellings
 }  # fmt: skip
@@ -59,6 +60,8 @@ _SWITCHES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "--no-kv-unified": ("kv_unified", ("off",)),
     "--no-flash-attn": ("flash_attn", ("off",)),
     "-no-fa": ("flash_attn", ("off",)),
+    "--no-mmproj-offload": ("mmproj_in_ram", ("on",)),
+    "--mmproj-offload": ("mmproj_in_ram", ("off",)),
     "-cmoe": ("cpu_moe", ()),
     "--cpu-moe": ("cpu_moe", ()),
     "--mlock": ("mlock", ()),

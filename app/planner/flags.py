@@ -52,6 +52,18 @@ OPTIONS: Mapping[str, Option] = {
     "mlock": Option(("--mlock",)),
     "kv_in_ram": Option(("-nkvo", "--no-kv-offload"), ("-kvo", "--kv-offload")),
     "override_tensor": Option(("-ot", "--override-tensor")),
+    "mmproj": Option(("-mm", "--mmproj"), ("-mmu", "--mmproj-url", "--no-mmproj", "--no-mmproj-auto")),
+    "mmproj_in_ram": Option(("--no-mmproj-offload",), ("--mmproj-offload", "-mmdev", "--mmproj-device")),
+    "draft_model": Option(
+        ("-md", "--model-draft", "--spec-draft-model"), ("-hfd", "--hf-repo-draft", "--spec-draft-hf")
+    ),
+    "draft_gpu_layers": Option(("-ngld", "--gpu-layers-draft", "--n-gpu-layers-draft", "--spec-draft-ngl")),
+    "draft_device": Option(("-devd", "--device-draft", "--spec-draft-device")),
+    "draft_cache_k": Option(("-ctkd", "--cache-type-k-draft", "--spec-draft-type-k")),
+    "draft_cache_v": Option(("-ctvd", "--cache-type-v-draft", "--spec-draft-type-v")),
+    "draft_max": Option(("--spec-draft-n-max", "--draft-max", "--draft-n", "--draft")),
+    "spec_type": Option(("--spec-type",), ("--spec-default",)),
+    "lora": Option(("--lora",)),
     "host": Option(("--host",)),
     "port": Option(("--port",)),
     "metrics": Option(("--metrics",)),

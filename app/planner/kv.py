@@ -38,7 +38,8 @@ class KvSettings:
 
     ``keeps_mla_values``: engines from before llama.cpp#19067 and ik_llama.cpp's ``-mla 1`` without flash attention
     cache c^KV a second time, as V. ``flash_attention``: without it V is stored transposed, every block's rows as wide
-    as the widest block's (llama-kv-cache.cpp:210).
+    as the widest block's (llama-kv-cache.cpp:210). ``n_snapshots``: recurrent states kept besides the current one, to
+    take back drafted tokens (llama-memory-recurrent.cpp:101).
     """
 
     n_ctx: int
@@ -50,6 +51,7 @@ class KvSettings:
     swa_full: bool = False
     keeps_mla_values: bool = False
     flash_attention: bool = True
+    n_snapshots: int = 0
 
     @property
     def n_streams(self) -> int:
@@ -189,7 +191,7 @@ def _bytes_by_block(model: ModelInfo, settings: KvSettings) -> dict[int, int]:
     for block, layer in enumerate(model.layers):
         if layer.recurrent:
             elements = recurrent_state_elements(model, layer) + _ngram_state_elements(model, block)
-            sizes[block] = settings.n_slots * elements * 4
+            sizes[block] = settings.n_slots * (1 + settings.n_snapshots) * elements * 4
         else:
             sizes[block] = _attention_bytes(model, layer, settings)
             if block in indexed:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.common.units import MIB
 from app.model.types import ModelInfo, Role
+from app.planner.companions import NO_COMPANIONS, Companions, companion_segments, mtp_weights
 from app.planner.compute import compute_bytes
 from app.planner.engine_traits import CURRENT_MAINLINE, EngineKind, EngineTraits
 from app.planner.ik import ik_compute_bytes
@@ -27,6 +28,7 @@ class RunSettings:
     prompt_cache_bytes: int = 0
     engine: EngineTraits = CURRENT_MAINLINE
     others: tuple[str, ...] = ()
+    companions: Companions = NO_COMPANIONS
 
 
 def estimate(
@@ -43,8 +45,13 @@ def estimate(
     tensors' locations when the caller has them.
     """
     where = locations(model, placement) if where is None else where
+    if settings.companions.n_snapshots:
+        settings = replace(settings, kv=replace(settings.kv, n_snapshots=settings.companions.n_snapshots))
     kv_blocks = kv_bytes_by_block(model, replace(settings.kv, flash_attention=settings.flash_attention))
     weights = _weights(model, placement, devices)
+    if settings.companions.loads_mtp:
+        for name, n_bytes in mtp_weights(model, placement):
+            weights[name][Role.MTP] = weights[name].get(Role.MTP, 0) + n_bytes
     kv = {d.name: 0 for d in devices.all}
     for block, n_bytes in kv_blocks.items():
         kv[kv_device(placement, block)] += n_bytes
@@ -54,9 +61,12 @@ def estimate(
     estimates = [
         _device_estimate(d, weights[d.name], kv[d.name], compute.get(d.name, 0), settings) for d in devices.all
     ]
+    beside = companion_segments(model, placement, devices, where, settings, estimate)
     return MemoryEstimate(
         tuple(
-            _corrected(found, device, situation, model) if device.corrections else found
+            replace(_corrected(found, device, situation, model), segments=beside[device.name])
+            if device.corrections or beside[device.name]
+            else found
             for device, found in zip(devices.all, estimates, strict=True)
         )
     )
@@ -123,7 +133,9 @@ def _compute(
         flash_attention,
         settings.op_offload,
         mask_is_f32=engine.mask_is_f32,
-        n_outputs=min(kv.n_ubatch, kv.n_ctx) if engine.logits_for_every_token else None,
+        n_outputs=min(kv.n_ubatch, kv.n_ctx)
+        if engine.logits_for_every_token
+        else settings.companions.n_outputs(kv.n_slots),
         fuses_experts=engine.fuses_experts,
         reserves_f16_cache=engine.reserves_f16_cache,
         takes_embeddings=engine.takes_embeddings,

@@ -7,10 +7,21 @@ from dataclasses import dataclass, fields, replace
 from app.common.capabilities import Capabilities
 from app.common.problem import ParamValue, Problem, Severity, fail
 from app.common.units import MIB
+from app.model.side_files import NO_FILES, SideFiles
 from app.model.types import ModelInfo
 from app.planner.argv import ArgvRequest, to_argv
 from app.planner.calibration import Calibration
+from app.planner.companions import companion_problems, companions_of, speculation_of
 from app.planner.fill import Measures
+from app.planner.host_memory import (
+    NO_LIMITS,
+    RamLimits,
+    checkpoint_bytes,
+    host_problems,
+    rearranged_bytes,
+    rearranges,
+    with_host_segments,
+)
 from app.planner.kv import CACHE_TYPES, KvSettings, kv_bytes_by_block
 from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate, with_prompt_cache
 from app.planner.overrides import compile_overrides, prove
@@ -31,7 +42,8 @@ class PlanInputs:
     """Everything a plan follows from, except the placement.
 
     ``host``, ``port``, ``api_key`` and ``alias`` stay the same for a plan; ``api_key`` None leaves the key out of the
-    command (never for a launch).
+    command (never for a launch). ``files``: what was read of the files that the wishes name beside the model.
+    ``ram_limits``: what the system promises of memory, besides what is free.
     """
 
     model: ModelInfo
@@ -44,6 +56,8 @@ class PlanInputs:
     api_key: str | None = None
     alias: str | None = None
     calibration: Calibration | None = None
+    files: SideFiles = NO_FILES
+    ram_limits: RamLimits = NO_LIMITS
 
 
 def context_of(model: ModelInfo, wishes: Wishes) -> int:
@@ -73,7 +87,7 @@ def kv_settings(model: ModelInfo, wishes: Wishes) -> KvSettings:
     )
 
 
-def run_settings(model: ModelInfo, wishes: Wishes, prompt_cache_mib: int) -> RunSettings:
+def run_settings(model: ModelInfo, wishes: Wishes, prompt_cache_mib: int, files: SideFiles = NO_FILES) -> RunSettings:
     """What the memory estimate depends on besides the placement."""
     return RunSettings(
         kv=kv_settings(model, wishes),
@@ -81,6 +95,7 @@ def run_settings(model: ModelInfo, wishes: Wishes, prompt_cache_mib: int) -> Run
         op_offload="--no-op-offload" not in wishes.extra,
         prompt_cache_bytes=prompt_cache_mib * MIB,
         others=other_wishes(wishes),
+        companions=companions_of(wishes, files),
     )
 
 
@@ -109,11 +124,13 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     inputs = replace(inputs, wishes=_checked(inputs.wishes))
     model, devices, wishes = inputs.model, inputs.devices, inputs.wishes
     if placement is None:
-        placement = placement_for(model, devices, wishes, inputs.calibration)
+        placement = placement_for(model, devices, wishes, inputs.calibration, inputs.files)
     kv_home = KvHome.RAM if wishes.kv_home is KvHome.RAM else placement.kv_home
     placement = replace(placement, kv_home=kv_home if devices.gpus else KvHome.HOME)
     where = locations(model, placement)
-    predicted = estimate(model, placement, devices, run_settings(model, wishes, 0), where)
+    predicted = estimate(model, placement, devices, run_settings(model, wishes, 0, inputs.files), where)
+    load_mode = wishes.load_mode or _load_mode(model, placement, predicted)
+    predicted = _with_host_segments(inputs, predicted, where, load_mode)
     prompt_cache_mib = wishes.prompt_cache_mib
     if prompt_cache_mib is None:
         prompt_cache_mib = default_prompt_cache_mib(predicted.get(RAM).left_bytes)
@@ -121,7 +138,7 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     named = in_use(devices, placement)
     overrides = compile_overrides(model, placement, named)
     unproven = prove(model, placement, named, overrides)
-    request = _argv_request(replace(inputs, devices=named), placement, prompt_cache_mib, predicted, overrides)
+    request = _argv_request(replace(inputs, devices=named), placement, prompt_cache_mib, load_mode, overrides)
     command = to_argv(request, inputs.capabilities)
     return Plan(
         model_path=model.path,
@@ -142,16 +159,21 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
             calibration=inputs.calibration,
         ),
         argv=command.argv,
-        problems=(*((unproven,) if unproven else ()), *_problems(inputs, predicted), *command.problems),
+        problems=(*((unproven,) if unproven else ()), *_problems(inputs, predicted, load_mode), *command.problems),
         is_edited=is_edited,
+        files=inputs.files,
     )
 
 
 def placement_for(
-    model: ModelInfo, devices: DeviceSet, wishes: Wishes, calibration: Calibration | None = None
+    model: ModelInfo,
+    devices: DeviceSet,
+    wishes: Wishes,
+    calibration: Calibration | None = None,
+    files: SideFiles = NO_FILES,
 ) -> Placement:
     """What the preset of these wishes makes of the model and the devices."""
-    settings = run_settings(model, wishes, wishes.prompt_cache_mib or 0)
+    settings = run_settings(model, wishes, wishes.prompt_cache_mib or 0, files)
     kv = replace(settings.kv, flash_attention=settings.flash_attention)
     cached = kv_read_bytes(model, kv)
 
@@ -170,7 +192,7 @@ def placement_for(
 
 def run_settings_of(model: ModelInfo, plan: Plan) -> RunSettings:
     """The settings behind an existing plan's estimate, to try a move with."""
-    return run_settings(model, plan.wishes, plan.estimate.get(RAM).prompt_cache_bytes // MIB)
+    return run_settings(model, plan.wishes, plan.estimate.get(RAM).prompt_cache_bytes // MIB, plan.files)
 
 
 def _checked(wishes: Wishes) -> Wishes:
@@ -187,7 +209,7 @@ def _argv_request(
     inputs: PlanInputs,
     placement: Placement,
     prompt_cache_mib: int,
-    predicted: MemoryEstimate,
+    load_mode: str,
     overrides: tuple[Override, ...],
 ) -> ArgvRequest:
     wishes = inputs.wishes
@@ -203,7 +225,7 @@ def _argv_request(
         n_slots=n_slots,
         prompt_cache_mib=prompt_cache_mib,
         n_threads=inputs.n_threads,
-        load_mode=wishes.load_mode or _load_mode(inputs.model, placement, predicted),
+        load_mode=load_mode,
         kv_unified=wishes.kv_unified is not False if n_slots > 1 else None,
         host=inputs.host,
         port=inputs.port,
@@ -211,6 +233,7 @@ def _argv_request(
         alias=inputs.alias,
         let_engine_fit=fits,
         fit_target_mib=tuple(d.reserve_bytes // MIB for d in inputs.devices.gpus) if fits else (),
+        speculation=speculation_of(wishes, inputs.files),
     )
 
 
@@ -222,7 +245,21 @@ def _load_mode(model: ModelInfo, placement: Placement, predicted: MemoryEstimate
     return "none" if in_ram and predicted.get(RAM).fits else "mmap"
 
 
-def _problems(inputs: PlanInputs, predicted: MemoryEstimate) -> list[Problem]:
+def _with_host_segments(
+    inputs: PlanInputs, predicted: MemoryEstimate, where: dict[str, str], load_mode: str
+) -> MemoryEstimate:
+    """RAM's second copies and checkpoints; a build without checkpoints keeps none."""
+    model, wishes = inputs.model, inputs.wishes
+    keeps = inputs.capabilities.first("-ctxcp", "--ctx-checkpoints", "--swa-checkpoints") is not None
+    return with_host_segments(
+        predicted,
+        rearranged=rearranged_bytes(model, where) if rearranges(inputs.devices, wishes.extra) else 0,
+        load_mode=load_mode,
+        checkpoints=checkpoint_bytes(model, kv_settings(model, wishes), wishes.extra) if keeps else 0,
+    )
+
+
+def _problems(inputs: PlanInputs, predicted: MemoryEstimate, load_mode: str) -> list[Problem]:
     model, wishes = inputs.model, inputs.wishes
     no_room = memory_problem(model, inputs.devices, kv_settings(model, wishes), predicted)
     found = [no_room] if no_room is not None else []
@@ -235,6 +272,9 @@ def _problems(inputs: PlanInputs, predicted: MemoryEstimate) -> list[Problem]:
             code = "over_full_ram" if device.device == RAM else "over_full_gpu"
             found.append(Problem(code, Severity.ERROR, {"device": device.device, "missing_bytes": -left}))
     found.extend(kv_problems(model, wishes))
+    found.extend(inputs.files.problems)
+    found.extend(companion_problems(model, wishes, inputs.files))
+    found.extend(host_problems(predicted, load_mode, inputs.ram_limits))
     n_ctx = context_of(model, wishes)
     if model.context_length is not None and n_ctx > model.context_length:
         params: dict[str, ParamValue] = {"n_ctx": n_ctx, "trained": model.context_length}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from app.common.problem import Problem, Severity
+from app.model.side_files import NO_FILES, SideFiles
 from app.model.types import Role
 from app.planner.learned import Correction, MemoryFigures
 
@@ -28,6 +29,20 @@ class KvHome(StrEnum):
 
     HOME = "home"
     RAM = "ram"
+
+
+class Segment(StrEnum):
+    """What a plan may need on a device besides the model itself; each is a stretch of its budget bar.
+
+    ``REPACKED``: mapped weights that the processor rearranges lie in RAM twice. ``CHECKPOINTS``: states of recurrent
+    and sliding layers that the server keeps to go back to.
+    """
+
+    PROJECTOR = "projector"
+    DRAFT = "draft"
+    ADAPTERS = "adapters"
+    REPACKED = "repacked"
+    CHECKPOINTS = "checkpoints"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,8 @@ class Wishes:
     """What the user asked for. None means: not said, the planner's default holds (docs/cli.md).
 
     ``load_mode`` is a value of ``-lm``; ``kv_unified`` False gives every slot its own part of the context.
+    ``mmproj_path``, ``draft_path`` and ``lora_paths`` name files beside the model; ``mtp`` drafts with the model's own
+    MTP block. ``draft_device``: one device, ``none`` = RAM, None = the model's; ``draft_gpu_layers`` None = all.
     """
 
     n_ctx: int | None = None
@@ -112,6 +129,16 @@ class Wishes:
     extra: tuple[str, ...] = ()
     load_mode: str | None = None
     kv_unified: bool | None = None
+    mmproj_path: str | None = None
+    mmproj_offload: bool = True
+    draft_path: str | None = None
+    draft_gpu_layers: int | None = None
+    draft_device: str | None = None
+    draft_cache_type_k: str = "f16"
+    draft_cache_type_v: str = "f16"
+    draft_max: int | None = None
+    mtp: bool = False
+    lora_paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +217,7 @@ class DeviceEstimate:
     """Predicted bytes on one device.
 
     ``formula``: what our formulas alone say, where a correction that was learned here has changed it; else None.
-    ``overhead_kind`` and ``overhead_launches`` are the device's.
+    ``overhead_kind`` and ``overhead_launches`` are the device's. ``segments``: what is here besides the model itself.
     """
 
     device: str
@@ -206,6 +233,7 @@ class DeviceEstimate:
     formula: MemoryFigures | None = None
     overhead_kind: str = "estimated"
     overhead_launches: int = 0
+    segments: Mapping[Segment, int] = field(default_factory=dict)
 
     @property
     def weights_bytes(self) -> int:
@@ -214,8 +242,14 @@ class DeviceEstimate:
 
     @property
     def total_bytes(self) -> int:
-        """What the plan needs here: weights + KV + compute + overhead (+ prompt cache in RAM)."""
-        return self.weights_bytes + self.kv_bytes + self.compute_bytes + self.overhead_bytes + self.prompt_cache_bytes
+        """What the plan needs here: weights + KV + compute + overhead + segments (+ prompt cache in RAM)."""
+        model = self.weights_bytes + self.kv_bytes + self.compute_bytes
+        return model + self.overhead_bytes + self.segments_bytes + self.prompt_cache_bytes
+
+    @property
+    def segments_bytes(self) -> int:
+        """All of ``segments``."""
+        return sum(self.segments.values())
 
     @property
     def other_programs_bytes(self) -> int | None:
@@ -306,6 +340,7 @@ class Plan:
     argv: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
     is_edited: bool = False
+    files: SideFiles = NO_FILES
 
     @property
     def has_errors(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.words import (
     _texts_cli,
     _texts_command,
+    _texts_companions,
     _texts_devices,
     _texts_doctor,
     _texts_downloads,
@@ -36,6 +37,7 @@ def _join() -> dict[str, tuple[str, str]]:
         _texts_speed,
         _texts_tour,
         _texts_command,
+        _texts_companions,
         _texts_lint,
         _texts_devices,
         _texts_doctor,

@@ -12,6 +12,7 @@ from app.planner.command_import import ImportedCommand, read_command
 from app.planner.flag_table import Given
 from app.planner.pasted import Pasted, PasteError, read_pasted
 from app.planner.plan import PlanInputs
+from app.work.companions import with_companions
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ def check_paste(text: str, inputs: PlanInputs, around: Sequence[Given] = ()) -> 
     """
     pasted = read_paste(text)
     command = read_command(pasted.argv, inputs.capabilities, pasted.variables)
+    command, inputs = with_companions(command, inputs)
     report = lint(command, inputs, around)
     order = list(Severity)
     found = (*report.problems, *_about_paste(pasted, command, inputs))

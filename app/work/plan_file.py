@@ -240,6 +240,16 @@ _WISHES: Mapping[str, Check] = {
     "extra": _words,
     "load_mode": _optional(_one_of("auto", "none", "mmap", "mlock", "mmap+mlock", "dio")),
     "kv_unified": _optional(_yes_no),
+    "mmproj_path": _optional(_text),
+    "mmproj_offload": _yes_no,
+    "draft_path": _optional(_text),
+    "draft_gpu_layers": _optional(_number(0)),
+    "draft_device": _optional(_text),
+    "draft_cache_type_k": _one_of(*CACHE_TYPES),
+    "draft_cache_type_v": _one_of(*CACHE_TYPES),
+    "draft_max": _optional(_number(1, 1024)),
+    "mtp": _yes_no,
+    "lora_paths": _words,
 }
 """How each wish is checked; one that is not here (of a later version) is dropped and told."""
 

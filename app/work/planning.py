@@ -11,11 +11,13 @@ from app.common.problem import Problem, ProblemError, fail
 from app.hardware.types import HardwareSnapshot
 from app.model.types import ModelInfo
 from app.planner.devices import DeviceWishes, device_set
+from app.planner.host_memory import RamLimits
 from app.planner.learned import NOTHING_LEARNED, Learned
 from app.planner.learned_devices import with_learned
 from app.planner.moves import move
 from app.planner.plan import PlanInputs, make_plan
 from app.planner.types import Placement, Plan, Refusal, Wishes
+from app.work.companions import read_companions
 
 DEFAULT_PORT = 8080
 
@@ -43,6 +45,8 @@ def plan_inputs(
         port=port,
         api_key=api_key,
         alias=alias_of(model),
+        files=read_companions(wishes, model),
+        ram_limits=RamLimits(snapshot.memory.commit_free_bytes, cards_count=snapshot.memory.commits_cards),
     )
 
 

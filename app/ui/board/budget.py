@@ -22,6 +22,11 @@ class Part(StrEnum):
     KV = "kv"
     COMPUTE = "compute"
     OVERHEAD = "overhead"
+    PROJECTOR = "projector"
+    DRAFT = "draft"
+    ADAPTERS = "adapters"
+    REPACKED = "repacked"
+    CHECKPOINTS = "checkpoints"
     PROMPT_CACHE = "prompt_cache"
     RESERVE = "reserve"
     FREE = "free"
@@ -35,6 +40,11 @@ TOKENS = {
     Part.KV: "kv_cache",
     Part.COMPUTE: "compute",
     Part.OVERHEAD: "overhead",
+    Part.PROJECTOR: "role_embedding",
+    Part.DRAFT: "role_dense",
+    Part.ADAPTERS: "role_embedding",
+    Part.REPACKED: "role_expert",
+    Part.CHECKPOINTS: "kv_cache",
     Part.PROMPT_CACHE: "kv_cache",
     Part.RESERVE: "text_dim",
     Part.FREE: "chip",
@@ -126,6 +136,8 @@ def make_budget(estimate: DeviceEstimate) -> Budget:
     sizes[Part.COMPUTE] = estimate.compute_bytes
     sizes[Part.OVERHEAD] = estimate.overhead_bytes
     sizes[Part.PROMPT_CACHE] = estimate.prompt_cache_bytes
+    for segment, n_bytes in estimate.segments.items():
+        sizes[Part(segment.value)] += n_bytes
     sizes[Part.RESERVE] = estimate.reserve_bytes
     left = estimate.left_bytes
     sizes[Part.FREE] = max(0, left) if left is not None else 0

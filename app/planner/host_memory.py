@@ -1,0 +1,138 @@
+"""What a run takes of RAM besides its weights, caches and buffers: a second copy of rearranged weights, and the
+states that the server keeps to go back to. Pure.
+
+Rearranging (ggml/src/ggml-cpu/repack.cpp:4925-5120, b11434): weights that stay in RAM go to the first buffer type of
+the processor's list that can multiply them: the GPU's own host memory where there is a GPU that has any, then
+CPU_REPACK, then plain RAM (src/llama-model.cpp:1080-1130). So only machines without such a GPU (CPU only, RPC) do it.
+A mapped file stays in memory beside the rearranged copy as long as RAM suffices; one that is read does not exist twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from app.common.problem import ParamValue, Problem, Severity
+from app.model.types import ModelInfo, Role, TensorInfo
+from app.planner.kv import KvSettings, kv_bytes_by_block
+from app.planner.types import RAM, DeviceKind, DeviceSet, MemoryEstimate, Segment
+
+REARRANGED_TYPES = frozenset({"Q4_0", "Q4_K", "Q2_K", "IQ4_NL", "MXFP4"})
+"""Tensor types that a processor with AVX2 (Q2_K: AVX-512) rearranges; on ARM Q5_K, Q6_K and Q8_0 too, not counted."""
+_ROWS = 8
+_CHECKPOINTS = 32
+_CHECKPOINT_SPACING = 8192
+"""``--ctx-checkpoints`` and ``--checkpoint-min-step`` where nobody says them (common/common.h:635)."""
+_MAPPED = frozenset({"mmap", "mmap+mlock", "auto"})
+_NEVER_REARRANGED = ("-nr", "--no-repack")
+_NO_HOST_BUFFER = "--no-host"
+LIMITED_TYPES = frozenset({Role.EMBEDDING, Role.NORM})
+"""Looked up or multiplied element by element: no matrix product, so never rearranged."""
+
+
+def rearranges(devices: DeviceSet, extra: tuple[str, ...]) -> bool:
+    """Does this run put weights in RAM into CPU_REPACK buffers?"""
+    if any(flag in extra for flag in _NEVER_REARRANGED):
+        return False
+    has_host_buffer = any(device.kind is not DeviceKind.RPC for device in devices.gpus)
+    return _NO_HOST_BUFFER in extra or not has_host_buffer
+
+
+def is_rearranged(tensor: TensorInfo) -> bool:
+    """Can the processor multiply this tensor rearranged? Two-dimensional matrices and experts, in whole groups of rows
+    (repack.cpp:5190-5230)."""
+    if tensor.type_name not in REARRANGED_TYPES or tensor.role in LIMITED_TYPES or len(tensor.shape) < 2:
+        return False
+    return tensor.shape[1] % _ROWS == 0
+
+
+def rearranged_bytes(model: ModelInfo, where: Mapping[str, str]) -> int:
+    """Bytes of the tensors in RAM that are rearranged."""
+    return sum(t.n_bytes for t in model.tensors if where.get(t.name) == RAM and is_rearranged(t))
+
+
+def checkpoint_bytes(model: ModelInfo, kv: KvSettings, extra: tuple[str, ...]) -> int:
+    """What the server's context checkpoints may grow to (tools/server/server-context.cpp:2513): of every slot one state
+    of the recurrent and sliding blocks per 8192 tokens and two at the end, 32 at most. 0 for models without such
+    blocks, whose memory can be cut back."""
+    limit = _number_after(extra, ("-ctxcp", "--ctx-checkpoints", "--swa-checkpoints"), _CHECKPOINTS)
+    step = _number_after(extra, ("-cms", "--checkpoint-min-step"), _CHECKPOINT_SPACING)
+    one = replace(kv, n_slots=1, n_snapshots=0, is_unified=True)
+    blocks = kv_bytes_by_block(model, one)
+    size = sum(blocks[i] for i, layer in enumerate(model.layers) if layer.recurrent or layer.sliding)
+    per_slot = kv.n_ctx if kv.is_unified else kv.n_ctx // kv.n_slots
+    count = min(limit, per_slot // step + 2 if step else limit)
+    return size * max(0, count) * kv.n_slots
+
+
+def _number_after(words: tuple[str, ...], flags: tuple[str, ...], default: int) -> int:
+    value = default
+    for flag, word in pairwise(words):
+        if flag in flags and word.removeprefix("-").isdigit():
+            value = max(0, int(word))
+    return value
+
+
+def with_host_segments(
+    predicted: MemoryEstimate, *, rearranged: int, load_mode: str, checkpoints: int
+) -> MemoryEstimate:
+    """The estimate with RAM's further stretches."""
+    segments = {
+        Segment.REPACKED: rearranged if load_mode in _MAPPED else 0,
+        Segment.CHECKPOINTS: checkpoints,
+    }
+    found = {segment: n_bytes for segment, n_bytes in segments.items() if n_bytes}
+    return MemoryEstimate(
+        tuple(
+            replace(d, segments={**d.segments, **found}) if d.device == RAM and found else d for d in predicted.devices
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RamLimits:
+    """What the system promises: ``commit_free_bytes`` is left of the commit limit; None: no limit, or nobody tells.
+
+    ``cards_count``: what graphics cards hold is promised too (Windows, WDDM).
+    """
+
+    commit_free_bytes: int | None = None
+    cards_count: bool = False
+
+
+NO_LIMITS = RamLimits()
+
+
+def committed_bytes(predicted: MemoryEstimate, load_mode: str, *, cards_count: bool) -> int:
+    """What the system must promise (commit charge): everything in RAM but a mapped file, which is its own backing; on
+    Windows also what cards hold, since their memory can be moved out to RAM."""
+    total = 0
+    for device in predicted.devices:
+        if device.device == RAM:
+            total += device.total_bytes - (device.weights_bytes if load_mode in _MAPPED else 0)
+        elif cards_count and device.kind in (DeviceKind.GPU, DeviceKind.IGPU):
+            total += device.total_bytes
+    return total
+
+
+def host_problems(predicted: MemoryEstimate, load_mode: str, limits: RamLimits) -> Iterator[Problem]:
+    """``commit_too_small``: the system would refuse the memory although enough is free; ``mapped_twice``: RAM is
+    over-full because rearranged weights stay mapped too."""
+    committed = committed_bytes(predicted, load_mode, cards_count=limits.cards_count)
+    free = limits.commit_free_bytes
+    if free is not None and committed > free:
+        params: dict[str, ParamValue] = {
+            "needed_bytes": committed,
+            "free_bytes": free,
+            "missing_bytes": committed - free,
+        }
+        yield Problem("commit_too_small", Severity.ERROR, params)
+    ram = predicted.get(RAM)
+    copy, left = ram.segments.get(Segment.REPACKED, 0), ram.left_bytes
+    if copy and left is not None and left < 0:
+        yield Problem(
+            "mapped_twice",
+            Severity.WARNING,
+            {"copy_bytes": copy, "total_bytes": ram.total_bytes, "without_bytes": ram.total_bytes - copy},
+        )
