@@ -1,7 +1,7 @@
 """The window: pages, keys, files dropped on it, trouble in place, language and theme at once."""
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QUrl
+from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
@@ -10,6 +10,8 @@ from app.common.problem import Problem, Severity
 from app.planner.types import RAM
 from app.session.state import RunPhase, RunState
 from app.ui import main_window
+from app.ui.dialogs.ask_close import AskClose
+from app.ui.dialogs.paste_command import PasteDialog
 from app.ui.main_window import MainWindow, fitted
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.shortcut_list import ShortcutList
@@ -103,6 +105,69 @@ def test_that_a_model_file_dropped_on_the_window_is_opened(window, session, tmp_
     assert drop(window, path)
     assert session.wished == [("open_model", path)]
     assert not window._veil.isVisible()
+
+
+def test_that_a_plan_file_dropped_on_the_window_is_opened(window, session, tmp_path):
+    path = str(tmp_path / "方案.json")
+    assert drop(window, path)
+    assert session.wished == [("open", path)]
+
+
+def test_that_the_title_names_the_plan_and_marks_what_is_not_saved(window, session):
+    session.plan_files.path = "/plans/mine.json"
+    session.plan_files.changed.emit()
+    assert window.windowTitle() == "mine.json[*] — Small-MoE-Q4_K_M.gguf — Lanewise"
+    assert not window.isWindowModified()
+    session.plan_files.is_modified = True
+    session.plan_files.changed.emit()
+    assert window.isWindowModified()
+
+
+def test_that_plan_files_and_the_paste_box_have_keys_on_every_page(window, session):
+    session.plan_files.path = "/plans/mine.json"
+    window.show_page("machine")
+    control, shift = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(window, Qt.Key.Key_S, control)
+    QTest.keyClick(window, Qt.Key.Key_D, control)
+    assert session.wished == [("save",), ("compare_with_before",)]
+    QTest.keyClick(window, Qt.Key.Key_V, control | shift)
+    (box,) = window.findChildren(PasteDialog)
+    assert box.isVisible()
+    box.reject()
+
+
+def test_that_closing_over_a_running_server_asks_and_may_keep_the_window(window, session):
+    session.change_settings(close_with_server="ask")
+    session.set_run(RunState(RunPhase.READY))
+    window.close()
+    assert window.isVisible()
+    (question,) = window.findChildren(AskClose)
+    question.keep.click()
+    assert window.isVisible()
+    window.close()
+    question = next(q for q in window.findChildren(AskClose) if q.isVisible())
+    question.remember.setChecked(True)
+    question.stop.click()
+    assert not window.isVisible()
+    assert session.settings.close_with_server == "stop"
+
+
+def test_that_closing_without_a_server_asks_nothing(window, session):
+    session.change_settings(close_with_server="ask")
+    window.close()
+    assert not window.isVisible()
+    assert not window.findChildren(AskClose)
+
+
+def test_that_qts_own_words_follow_the_language(window, session, qtbot):
+    def cancel():
+        return QCoreApplication.translate("QPlatformTheme", "Cancel")
+
+    assert cancel() == "Cancel"
+    session.change_settings(language="zh_CN")
+    assert cancel() == "取消"
+    session.change_settings(language="en")
+    assert cancel() == "Cancel"
 
 
 def test_that_other_files_are_not_taken(window, session, tmp_path):

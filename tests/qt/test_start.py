@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
 
 from app.common.problem import Severity
 from app.common.start_options import WindowOptions
 from app.settings import Settings, save_settings
+from app.ui.dialogs.start_failed import StartFailed
 from app.ui.start import Starter, start_settings
 
 DATA = Path(__file__).parents[1] / "data" / "hardware"
@@ -42,6 +45,26 @@ def begin(qtbot, monkeypatch, tmp_path):
 
     yield start
     window.session.close()
+
+
+def test_that_a_bug_in_the_start_is_shown_with_its_report_and_ends_the_program(qtbot, monkeypatch):
+    window = QWidget()
+    qtbot.addWidget(window)
+    shown, told, codes = [], [], []
+    monkeypatch.setattr("app.ui.start.make_session", lambda _: 1 // 0)
+    monkeypatch.setattr("sys.excepthook", lambda *error: told.append(error[0]))
+    monkeypatch.setattr("app.ui.start.QApplication.exit", codes.append)
+    monkeypatch.setattr(StartFailed, "exec", lambda self: shown.append(self))
+    Starter(window, WindowOptions()).begin()
+    (dialog,) = shown
+    dialog.copy.click()
+    report = QGuiApplication.clipboard().text()
+    assert "ZeroDivisionError" in report
+    assert "lanewise" in report.lower()
+    assert (told, codes) == ([ZeroDivisionError], [1])
+    monkeypatch.setattr("app.ui.start.make_session", lambda _: 1 // 0)
+    Starter(window, WindowOptions(smoke=True)).begin()
+    assert len(shown) == 1
 
 
 @pytest.mark.parametrize("name", ["gone.json", "damaged.json"])

@@ -44,7 +44,7 @@ class CompareDialog(QDialog):
         self._session = session
         self.setWindowTitle(say("compare.title"))
         self.setModal(False)
-        self.resize(_SIZE.boundedTo(parent.size() - QSize(60, 60)))
+        self.resize(_SIZE.boundedTo(parent.window().size() - QSize(60, 60)))
         self._card = ScrollCard(say("compare.title"))
         self.table: DifferenceTable | None = None
         self.before_button = PlainButton(say("compare.before"))

@@ -36,7 +36,7 @@ _LARGEST = QSize(1280, 820)
 class PasteDialog(QDialog):
     """Shows ``session.paste``; sends the text there at each change and asks it to load. Escape closes it."""
 
-    def __init__(self, session: AppSession, parent: QWidget) -> None:
+    def __init__(self, session: AppSession, parent: QWidget | None) -> None:
         super().__init__(parent)
         self._session = session
         self.setWindowTitle(say("paste.title"))
@@ -98,7 +98,7 @@ class PasteDialog(QDialog):
         """Show the box over the window; a command on the clipboard is not taken without being asked."""
         parent = self.parentWidget()
         if parent is not None and not self.isVisible():
-            size = parent.size()
+            size = parent.window().size()
             self.resize(QSize(round(size.width() * _SHARE), round(size.height() * _SHARE)).boundedTo(_LARGEST))
         self.show()
         self.raise_()

@@ -92,7 +92,7 @@ class PlanFileActions(QObject):
         from app.ui.dialogs.compare_plans import CompareDialog
 
         if self._compare is None:
-            self._compare = CompareDialog(self._session, self._page.window())
+            self._compare = CompareDialog(self._session, self._page)
             self._compare.file_requested.connect(self.compare_file)
         self._compare.show_comparison()
         self._compare.show()
@@ -106,7 +106,7 @@ class PlanFileActions(QObject):
         from app.ui.dialogs.paste_command import PasteDialog
 
         if self._paste is None:
-            self._paste = PasteDialog(self._session, self._page.window())
+            self._paste = PasteDialog(self._session, self._page)
         self._paste.open_box()
 
     # Exports.
