@@ -58,6 +58,7 @@ def plan_json(
             "kind": plan.speed.kind,
             "limited_by": plan.speed.limited_by,
         },
+        "speed_runs": plan.speed.n_runs,
         "figures": figures_kind(plan),
         "problems": problems_json(problems),
     }

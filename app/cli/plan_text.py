@@ -72,7 +72,11 @@ def speed_line(plan: Plan) -> str:
             return say("cli.speed.unknown_ram")
         return say("cli.speed.unknown_gpu", device=unknown[0].name)
     limit = say(f"cli.limit.{speed.limited_by}") if speed.limited_by else say("cli.limit.none")
-    return say("cli.speed.known", tps=round(speed.decode_tps, 1), context=context, limit=limit)
+    kind = say("plan.kind.calibrated_from", n=speed.n_runs) if speed.n_runs else say("plan.kind.estimated")
+    line = say("cli.speed.known", tps=round(speed.decode_tps, 1), context=context, limit=limit, kind=kind)
+    if speed.prompt_tps is None:
+        return line
+    return say("ui.sentences", first=line, second=say("cli.speed.prompt", tps=round(speed.prompt_tps)))
 
 
 def device_table(devices: Iterable[DeviceEstimate]) -> list[str]:

@@ -288,9 +288,10 @@ _OUTPUT: Entries = {
         "无法判断是否放得下：{devices} 的空闲内存未知。",
     ),
     "cli.speed.known": (
-        "About {tps:num} tok/s decode at a quarter of {context} tokens of context (estimated); {limit}.",
-        "解码约 {tps:num} tok/s（上下文 {context} 用到四分之一时，估计）；{limit}。",
+        "About {tps:num} tok/s decode with {context} tokens of context half full ({kind}); {limit}.",
+        "解码约 {tps:num} tok/s（{context} 的上下文用到一半时，{kind}）；{limit}。",
     ),
+    "cli.speed.prompt": ("Prompts are read at about {tps:num} tok/s.", "预填充约 {tps:num} tok/s。"),
     "cli.speed.unknown_ram": (
         "Decode speed unknown: the RAM has not been measured (“lanewise machine --measure-ram --json” makes a snapshot "
         "for --hardware).",

@@ -46,5 +46,6 @@ ENTRIES: Entries = {
         "For prompts it is not known: none of these devices takes over what lies in RAM.",
         "对预填充的影响尚不清楚：这些设备都不会接手内存中的部分。",
     ),
+    "plan.kind.calibrated_from": ("calibrated from {n:count run|runs}", "由 {n} 次运行校准"),
     "trade.use_device": ("{value} as well", "再用上 {value}"),
 }

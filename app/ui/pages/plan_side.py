@@ -91,7 +91,11 @@ def _why_unknown(speed: SpeedEstimate, ram_unknown: bool) -> str:
 
 
 def _kind(speed: SpeedEstimate, value: float | None) -> str:
-    return say(f"plan.kind.{speed.kind if value is not None else 'unknown'}")
+    if value is None:
+        return say("plan.kind.unknown")
+    if speed.n_runs:
+        return say("plan.kind.calibrated_from", n=speed.n_runs)
+    return say(f"plan.kind.{'estimated' if speed.kind == 'unknown' else speed.kind}")
 
 
 class NotesCard(CardFrame):
