@@ -271,8 +271,8 @@ ENTRIES: Entries = {
         "显存速度未知，因此无法估计速度。",
     ),
     "plan.speed.why_prompt": (
-        "Prompt speed is not estimated; the run page shows it as it happens.",
-        "预填充速度不作估计，运行时在“运行”页显示。",
+        "Prompt speed is known here once a prompt of 256 tokens or more has been read.",
+        "读过一次至少 256 个 token 的提示词之后，这里就会给出预填充速度。",
     ),
     "plan.speed.measure": ("Measure the RAM now", "立即测量内存"),
     "plan.speed.measure.tip": ("Takes a few seconds.", "需要几秒钟。"),
