@@ -18,6 +18,7 @@ from app.hardware.types import CpuInfo
 from app.words import say
 from app.work.launching import launch_spec
 from app.work.learned_memory import from_buffers, learn_figures, learn_overheads
+from app.work.speed_history import learn_speeds
 
 _A_YEAR_S = 366 * 24 * 3600
 
@@ -51,10 +52,11 @@ def _learn(options: Namespace, case: PlanCase, run: LaunchRun) -> None:
     context = context_of(case, options)
     if context is None or run.buffers is None:
         return
-    buffers, store = run.buffers, learning_store()
-    told = from_buffers(compare_buffers(case.plan.estimate, buffers), case.plan)
-    learn(lambda: learn_figures(store, context, told))
-    learn(lambda: learn_overheads(store, context, run.watch.overheads(buffers, case.plan)))
+    rows, store = compare_buffers(case.plan.estimate, run.buffers), learning_store()
+    learn(lambda: learn_figures(store, context, from_buffers(rows, case.plan)))
+    learn(lambda: learn_overheads(store, context, run.watch.overheads(rows, case.plan)))
+    speed = run.watch.speed
+    learn(lambda: learn_speeds(store, case.plan, case.model, context.machine, context.engine, context.keys, speed))
 
 
 def _cpu(options: Namespace, case: PlanCase) -> CpuInfo:

@@ -9,10 +9,8 @@ from app.cli.console import print_note, problem_line
 from app.cli.inputs import PlanCase
 from app.common.paths import app_paths
 from app.common.problem import ProblemError
-from app.planner.learned_devices import learning_keys
-from app.work.engines import capabilities_of
 from app.work.learned import LearnedStore
-from app.work.learned_memory import PlanContext
+from app.work.learned_memory import PlanContext, plan_context
 
 
 def learning_store() -> LearnedStore:
@@ -24,8 +22,7 @@ def context_of(case: PlanCase, options: Namespace) -> PlanContext | None:
     """The plan as something to learn about; None for a saved machine (``--hardware``), which is not here."""
     if options.hardware is not None:
         return None
-    keys = learning_keys(case.plan.devices, case.hardware)
-    return PlanContext(case.plan, case.model, capabilities_of(case.engine).build or "", keys)
+    return plan_context(case.plan, case.model, case.hardware, case.engine)
 
 
 def learn(change: Callable[[], bool]) -> bool:

@@ -30,6 +30,7 @@ from app.session.engine_controller import EngineController
 from app.session.engines_controller import EnginesController
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
+from app.session.learning_controller import LearningController
 from app.session.machine_controller import FreeReason, MachineController
 from app.session.paste_controller import PasteController
 from app.session.plan_files_controller import PlanFilesController, with_recent
@@ -80,6 +81,9 @@ class AppSession(QObject):
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
         self._verify = VerifyController(self._jobs, self.paths, self)
+        self.learning = LearningController(
+            self._jobs, self.paths, self._board, self.machine, self._engine, self._run, self
+        )
         self._trades = TradesController(self._jobs, self)
         self.plan_files = PlanFilesController(self._jobs, self._board, self)
         self.plan_files.hash_of = self.engines.hash_of
@@ -103,6 +107,7 @@ class AppSession(QObject):
         self.plan_files.model_wanted.connect(self.open_model)
         self.plan_files.file_used.connect(self._on_plan_file)
         self._verify.changed.connect(self._on_verified)
+        self.learning.failed.connect(self.message_raised)
         self._trades.changed.connect(self.trades_changed)
         self._run.changed.connect(self._on_run_changed)
         self._run.chat_changed.connect(self.chat_changed)
@@ -212,6 +217,7 @@ class AppSession(QObject):
             self.machine.look_first()
         self._engine.look(engine_path or self.settings.engine_path)
         self._jobs.run(lambda: leftover_servers(self.paths), self._on_leftovers)
+        self.learning.load()
         self._jobs.run(lambda: remove_remains(self.paths), lambda *_: None)
 
     @Slot()
@@ -436,6 +442,8 @@ class AppSession(QObject):
         problem = self._verify.problem
         if problem is not None and not problem.code.startswith("engine_probe"):
             self.message_raised.emit(problem)  # the engine would refuse this command at launch too
+        if self.verification is not None and self.plan is not None:
+            self.learning.verified(self.plan, self.verification)
         self.verification_changed.emit()
 
     def _on_run_changed(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from app.model.types import ModelInfo
 from app.planner.cards import BoardCards, tied_output_card
 from app.planner.devices import DeviceWishes
 from app.planner.kv import kv_bytes_by_block
+from app.planner.learned import NOTHING_LEARNED, Learned
 from app.planner.memory import estimate
 from app.planner.moves import move
 from app.planner.placement import devices_of, expert_layers_in_ram, with_experts_in_ram
@@ -50,6 +52,7 @@ class BoardController(QObject):
         self.api_key = new_api_key()
         self._hardware: HardwareSnapshot | None = None
         self._capabilities: Capabilities | None = None
+        self._learned: Callable[[], Learned] = lambda: NOTHING_LEARNED
         self._board = BoardState()
         self._cards: BoardCards | None = None
         self._columns: dict[str, tuple[Card, ...]] = {}
@@ -87,6 +90,13 @@ class BoardController(QObject):
     def use_machine(self, hardware: HardwareSnapshot | None, capabilities: Capabilities) -> None:
         """Another look at the machine or another engine: the same board, planned anew."""
         self._hardware, self._capabilities = hardware, capabilities
+        if self.model is not None:
+            self.replan()
+            self.changed.emit()
+
+    def use_learned(self, learned: Callable[[], Learned]) -> None:
+        """Whom to ask what this machine has taught, now that it taught something: the same board, planned anew."""
+        self._learned = learned
         if self.model is not None:
             self.replan()
             self.changed.emit()
@@ -238,6 +248,7 @@ class BoardController(QObject):
             self._capabilities,
             port=DEFAULT_PORT,
             api_key=self.api_key,
+            learned=self._learned(),
         )
         return board.server.onto(inputs)
 

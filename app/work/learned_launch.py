@@ -1,9 +1,9 @@
 """Watches one launch for what its cards really take: the figures behind a learned overhead.
 
-Three sources, the best first: the server's own share of an NVIDIA card (NVML), the whole card's use against what it
-held just before the start, and, for devices that only the engine sees (RPC, Vulkan, SYCL), the free memory that it
-prints before loading and in its table at the end. A device whose free memory does not fall by what was put there (a
-processor that lends RAM) tells nothing.
+Three sources, the best first: the server's own share of a card (NVML, Windows' counters, Linux' DRM), the whole card's
+use against what it held just before the start, and, for devices that only the engine sees (RPC, SYCL), the free memory
+that it prints before loading and in its table at the end. A device whose free memory does not fall by what was put
+there (a processor that lends RAM) tells nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from app.common.units import MIB
+from app.diagnose.buffers import BufferRow
 from app.engine.exit_table import parse_exit_row
-from app.engine.logparse import DeviceUsed, EngineBuffer, parse_log_line
+from app.engine.logparse import DeviceUsed, parse_log_line
 from app.hardware.gpus_nvml import NvmlSession, open_nvml
 from app.hardware.types import HardwareSnapshot
 from app.monitor.nvml import NvmlSampler
@@ -55,13 +56,13 @@ class LaunchWatch:
         self._free_after: dict[str, int] = {}
 
     def on_sample(self, values: Mapping[str, float | None]) -> None:
-        """Keeps the highest ``gpu.<device>.process`` and ``.used``: pools grow with the first long prompt."""
+        """Keeps the highest ``gpu.<device>.process`` (or ``dedicated``) and ``used``: pools grow with a long prompt."""
         self.speed.on_sample(values)
         for name, value in values.items():
             if value is None or not name.startswith("gpu."):
                 continue
             _, device, metric = name.split(".", 2)
-            highest = {"process": self._process, "used": self._card}.get(metric)
+            highest = {"process": self._process, "dedicated": self._process, "used": self._card}.get(metric)
             if highest is not None:
                 highest[device] = max(highest.get(device, 0.0), value)
 
@@ -77,15 +78,15 @@ class LaunchWatch:
             if row is not None:
                 self._free_after[row.device] = row.free_bytes
 
-    def overheads(self, buffers: Iterable[EngineBuffer], plan: Plan) -> dict[str, int]:
-        """Device -> bytes beyond its printed buffers, for the devices that can tell. Never below 0.
+    def overheads(self, rows: Iterable[BufferRow], plan: Plan) -> dict[str, int]:
+        """Device -> bytes beyond its printed buffers (``rows``), for the devices that can tell. Never below 0.
 
         Only where the log tells all that the plan put there: with a second model (a draft) it tells of one alone, and
         the other would be taken for overhead.
         """
         printed: dict[str, int] = {}
-        for buffer in buffers:
-            printed[buffer.device] = printed.get(buffer.device, 0) + buffer.n_bytes
+        for row in rows:
+            printed[row.device] = printed.get(row.device, 0) + (row.actual_bytes or 0)
         found: dict[str, int] = {}
         for estimate in plan.estimate.devices:
             n_bytes = printed.get(estimate.device, 0)

@@ -14,12 +14,16 @@ from dataclasses import dataclass
 from app.common.jsonable import from_json, to_json
 from app.common.problem import Problem, ProblemError
 from app.diagnose.buffers import BufferRow, tolerance_bytes
+from app.hardware.types import HardwareSnapshot
 from app.model.types import ModelInfo
 from app.planner.learned import RECENT_LAUNCHES, Correction, Learned, MemoryFigures, Situation, situation_of
+from app.planner.learned_devices import learning_keys
 from app.planner.memory import model_id
 from app.planner.plan import kv_settings, other_wishes
 from app.planner.types import DeviceEstimate, KvHome, Plan
+from app.work.engines import EngineHandle, capabilities_of
 from app.work.learned import LearnedStore, Observation
+from app.work.speed_history import SPEED, load_speeds, machine_of
 from app.work.verifying import ROUNDING, Verification
 
 VERIFY = "verify"
@@ -47,6 +51,7 @@ class PlanContext:
     model: ModelInfo
     engine: str
     keys: Mapping[str, str]
+    machine: str = ""
 
     @property
     def situation(self) -> Situation:
@@ -65,6 +70,12 @@ class PlanContext:
         return json.dumps(parts, ensure_ascii=False, sort_keys=True)
 
 
+def plan_context(plan: Plan, model: ModelInfo, snapshot: HardwareSnapshot, engine: EngineHandle | None) -> PlanContext:
+    """The context of a plan for this machine and engine."""
+    keys = learning_keys(plan.devices, snapshot)
+    return PlanContext(plan, model, capabilities_of(engine).build or "", keys, machine_of(snapshot))
+
+
 def load_learned(store: LearnedStore) -> LoadedLearning:
     """Everything that was learned about memory; never raises."""
     verified, launched = store.load(VERIFY), store.load(OVERHEAD)
@@ -81,6 +92,7 @@ def load_learned(store: LearnedStore) -> LoadedLearning:
     learned = Learned(
         {key: tuple(runs) for key, runs in overheads.items()},
         {key: tuple(found) for key, found in corrections.items()},
+        load_speeds(store),
     )
     return LoadedLearning(learned, verified.problem or launched.problem)
 
@@ -194,7 +206,7 @@ def learn_overheads(store: LearnedStore, context: PlanContext, overheads: Mappin
 def forget_memory(store: LearnedStore) -> Problem | None:
     """Forget all of it; the problem when the file cannot be written."""
     try:
-        store.forget(*MEMORY_KINDS)
+        store.forget(*MEMORY_KINDS, SPEED)
     except ProblemError as error:
         return error.problem
     return None

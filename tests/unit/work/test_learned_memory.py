@@ -8,7 +8,6 @@ import pytest
 
 from app.common.capabilities import Capabilities
 from app.diagnose.buffers import BufferRow
-from app.engine.logparse import BufferKind, EngineBuffer
 from app.hardware.gpus_nvml import NvmlSession
 from app.hardware.snapshot_file import load_snapshot
 from app.monitor.nvml import NvmlSampler
@@ -149,7 +148,7 @@ def plan(store):
 def _buffers(plan, device="CUDA0", less_mib=0):
     found = plan.estimate.get("CUDA0")
     n_bytes = found.weights_bytes + found.kv_bytes + found.compute_bytes - less_mib * MIB
-    return (EngineBuffer(BufferKind.WEIGHTS, device, device, n_bytes),), n_bytes
+    return (BufferRow(device, "weights", 0, n_bytes, None), BufferRow(RAM, "kv", 0, 5, None)), n_bytes
 
 
 def test_that_the_servers_own_share_counts_first_and_at_its_highest(plan):
