@@ -142,6 +142,13 @@ ENTRIES: Entries = {
     "export.dialog.preset": ("Export the router preset", "导出路由预设"),
     "export.dialog.llama-swap": ("Export the llama-swap entry", "导出 llama-swap 条目"),
     "export.dialog.transformers": ("Export the transformers script", "导出 transformers 脚本"),
+    # what Qt's own Chinese translation of its file dialog lacks; & marks the key
+    "qt.look_in": ("&Look in:", "查找范围(&L)："),
+    "qt.files_of_type": ("Files of &type:", "文件类型(&T)："),
+    "qt.drive": ("Drive", "驱动器"),
+    "qt.folder": ("Folder", "文件夹"),
+    "qt.file": ("File", "文件"),
+    "qt.control": ("Control", "Ctrl"),
     # closing
     "close.title": ("A server is running", "服务器正在运行"),
     "close.question": (

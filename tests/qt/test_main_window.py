@@ -166,6 +166,7 @@ def test_that_qts_own_words_follow_the_language(window, session, qtbot):
     assert cancel() == "Cancel"
     session.change_settings(language="zh_CN")
     assert cancel() == "取消"
+    assert QCoreApplication.translate("QFileDialog", "Files of &type:") == "文件类型(&T)："
     session.change_settings(language="en")
     assert cancel() == "Cancel"
 
