@@ -113,7 +113,8 @@ def _without_engine(snapshot: HardwareSnapshot) -> tuple[list[GpuInfo], list[dic
                 buffer_name=None,
                 engine_free_bytes=None,
                 total_bytes=None if told.get("total_bytes") == ENGINE_SOURCE else gpu.total_bytes,
-                free_bytes=None if told.get("free_bytes") == ENGINE_SOURCE else gpu.free_bytes,
+                free_bytes=gpu.driver_free_bytes if told.get("free_bytes") == ENGINE_SOURCE else gpu.free_bytes,
+                driver_free_bytes=None,
             )
         )
         kept.append({field: source for field, source in told.items() if source != ENGINE_SOURCE})
@@ -200,6 +201,7 @@ def _joined(gpu: GpuInfo, device: EngineDevice, told: dict[str, str]) -> tuple[G
         total_bytes=total,
         free_bytes=free,
         engine_free_bytes=device.free_bytes,
+        driver_free_bytes=gpu.free_bytes if free != gpu.free_bytes else None,
     )
     return joined, sources
 

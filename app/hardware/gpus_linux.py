@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.common.units import GIB
 from app.hardware.devices import looks_integrated
-from app.hardware.sysfs import read_int, read_text
+from app.hardware.sysfs import read_int, read_text, real_path
 from app.hardware.types import GpuInfo
 
 VENDORS = {0x10DE: "NVIDIA", 0x1002: "AMD", 0x8086: "Intel"}
@@ -93,7 +93,7 @@ def _is_integrated(vendor: int, pci_id: str | None, name: str | None, total: int
 def _links(device: Path) -> dict[str, int | None]:
     """Width and generation, the smallest of the card's and of every bridge above it (cards have one of their own)."""
     found: dict[str, list[int]] = {"max_width": [], "current_width": [], "max_gen": [], "current_gen": []}
-    folder = device.resolve()
+    folder = real_path(device)
     while re.fullmatch(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", folder.name):
         for which in ("max", "current"):
             width = read_int(folder / f"{which}_link_width")

@@ -25,7 +25,8 @@ _NEEDED = ("nvmlInit", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex", "nvml
 class NvmlSession:
     """NVML, opened once. ``ask`` returns None instead of raising and does not repeat an unsupported question.
 
-    ``lost``: what the driver said when it went away while we asked (a card that fell off the bus, a driver update).
+    ``last_error``: why the last question had no answer. ``lost``: what the driver said when it went away while we
+    asked (a card that fell off the bus, a driver update).
     """
 
     def __init__(self, module: Any) -> None:
@@ -33,6 +34,7 @@ class NvmlSession:
         self._module = module
         self._refused: set[tuple[str, str]] = set()
         self.lost: str | None = None
+        self.last_error: str | None = None
         module.nvmlInit()
         self._open = True
 
@@ -53,9 +55,11 @@ class NvmlSession:
         call: Callable[..., Any] | None = getattr(self._module, function, None)
         if call is None:
             return None
+        self.last_error = None
         try:
             return call(*args)
         except self._module.NVMLError as error:
+            self.last_error = str(error)
             value = getattr(error, "value", None)
             if value == getattr(self._module, "NVML_ERROR_NOT_SUPPORTED", 3) and about:
                 self._refused.add((function, about))
@@ -63,7 +67,7 @@ class NvmlSession:
                 self.lost = str(error)
             return None
         except OSError as error:  # the library itself is gone
-            self.lost = str(error)
+            self.lost = self.last_error = str(error)
             return None
 
     def memory(self, handle: Any, about: str = "") -> tuple[int | None, int | None, int | None]:

@@ -105,6 +105,8 @@ class GpuInfo:
     then the engine cannot use it. ``kind``: gpu, igpu, rpc. ``buffer_name`` is for ``-ot`` (``RPC0[HOST:PORT]``).
     ``engine_free_bytes`` is the engine's own figure, taken with its context open; ``free_bytes`` is what a plan may
     count on (devices.py joins the two). ``is_software``: a processor that plays a graphics card (llvmpipe).
+    ``driver_free_bytes``: what the driver called free where the engine's smaller figure counts instead (Windows
+    withholds the rest from a single program).
     ``reserved_bytes``: VRAM that the driver keeps for itself, part of neither free nor used. ``luid``: Windows' name of
     the adapter until the next restart, as its counters write it (``0x00000000_0x0000C1D2``).
     ``is_asleep``: hybrid graphics have switched the card off (it is not woken to be asked); None: nobody tells.
@@ -131,6 +133,7 @@ class GpuInfo:
     is_asleep: bool | None = None
     reserved_bytes: int | None = None
     luid: str | None = None
+    driver_free_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

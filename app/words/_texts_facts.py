@@ -28,10 +28,37 @@ _FINDINGS: Entries = {
         "当前在 WSL 中运行：看不到大核和小核，而且只能使用电脑的一部分内存（{ram_bytes:size}，上限由 .wslconfig 设定）。"
         "Windows 版 Lanewise 可以看到全部。",
     ),
+    "problem.vram_withheld": (
+        "About {n_bytes:size} of {gpu} are called free but withheld by Windows from a single program. Lanewise plans with "
+        "the {free_bytes:size} that the engine may take.",
+        "{gpu} 约有 {n_bytes:size} 显存显示为空闲，但 Windows 不允许单个程序使用。Lanewise 按引擎可用的 {free_bytes:size} 制定方案。",
+    ),
     "problem.nvml_lost": (
         "The NVIDIA driver stopped answering while it was watched (an update, or a card that fell off the bus); its "
         "curves have a gap. It is asked again every ten seconds; if it stays away, restart the computer.",
         "监视过程中 NVIDIA 驱动停止响应（驱动更新，或显卡掉线），曲线会有缺口。程序每十秒重试一次；如果一直没有恢复，请重启电脑。",
+    ),
+}
+
+_SELFTEST: Entries = {
+    "cli.verb.selftest": (
+        "Write all that this machine tells into one file, without names, for a bug report.",
+        "把这台电脑能提供的全部信息（不含个人信息）写入一个文件，用于反馈问题。",
+    ),
+    "cli.help.selftest_out": ("the file to write", "要写入的文件"),
+    "cli.selftest.done": (
+        "{path} is written ({size:size}): {facts:count fact|facts}, {unknown:num} of them unknown, and the raw answers "
+        "behind them. User, computer and folder names, serial numbers, UUIDs and keys are left out. Attach it to your report.",
+        "已写入 {path}（{size:size}）：共 {facts:num} 项信息，其中 {unknown:num} 项未知，并附原始数据。"
+        "不含用户名、计算机名、文件夹名、序列号、UUID 和密钥。请把它附在问题反馈中。",
+    ),
+    "problem.selftest_not_saved": (
+        "The report could not be written to {path}. Choose a folder you may write to.",
+        "无法将报告写入 {path}。请选择有写入权限的文件夹。",
+    ),
+    "problem.cli_selftest_where": (
+        "Name the file to write, as in: {verb} report.json",
+        "请指定要写入的文件，例如：{verb} report.json",
     ),
 }
 
@@ -40,4 +67,4 @@ _SOURCES: Entries = {
     "source.caches": ("sizes of the third-level caches", "三级缓存的大小"),
 }
 
-ENTRIES: Entries = {**_FINDINGS, **_SOURCES}
+ENTRIES: Entries = {**_FINDINGS, **_SELFTEST, **_SOURCES}
