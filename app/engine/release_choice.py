@@ -137,8 +137,9 @@ def _cuda_offer(package: Package, cards: Sequence[GpuInfo]) -> Offer:
     if driver_major(driver) is None:
         return Offer(package, cuda[0] <= 12, "cuda_driver_unknown", params)
     if runs is None or (runs < cuda and not (runs[0] == cuda[0] and all(_has_code(cuda, card) for card in known))):
-        params["needed"] = _driver_for(cuda)
-        return Offer(package, False, "cuda_driver_too_old", params)
+        needed = _driver_for(cuda, translates=not all(_has_code(cuda, card) for card in known))
+        params["needed"] = needed
+        return Offer(package, False, "cuda_driver_too_old" if needed else "cuda_driver_not_new_enough", params)
     return Offer(package, True, "cuda", params)
 
 
@@ -160,9 +161,11 @@ def _has_code(cuda: tuple[int, int], card: GpuInfo) -> bool:
     return any(cuda >= since and capability == code for since, code in _MACHINE_CODE)
 
 
-def _driver_for(cuda: tuple[int, int]) -> int | None:
-    """The first driver branch that runs this CUDA; None for one newer than the table."""
-    return min((first for first, runs in _CUDA_OF_DRIVER if runs >= cuda), default=None)
+def _driver_for(cuda: tuple[int, int], *, translates: bool) -> int | None:
+    """The first driver branch that runs this CUDA; None for one newer than the table. Machine code needs only the
+    first driver of the same CUDA major version."""
+    least = cuda if translates else (cuda[0], 0)
+    return min((first for first, runs in _CUDA_OF_DRIVER if runs >= least), default=None)
 
 
 def _rank(offer: Offer, gpus: Sequence[GpuInfo]) -> tuple[int, int, tuple[int, int]]:

@@ -177,9 +177,13 @@ class EnginesController(QObject):
 
     def go_back(self) -> None:
         """Use the engine of before again."""
-        before = self.list.store.go_back_to
-        if before is not None:
-            self.use(before.id)
+        if self.before is not None:
+            self.use(self.before.id)
+
+    @property
+    def before(self) -> KnownEngine | None:
+        """The engine in use before, while it is still there."""
+        return self.list.store.go_back_to
 
     def forget(self, engine_id: str) -> None:
         """Take one off the list; a downloaded or built one is deleted. The one in use stays."""
@@ -248,6 +252,11 @@ class EnginesController(QObject):
                 self._set(GetState(GetPhase.CHOOSING, found))
 
         self._jobs.run(lambda: offers_here(load_releases(self._paths, mirror, self._cancelled), gpus), on_done)
+
+    def forget_offers(self) -> None:
+        """What was listed holds no longer: another mirror, or the window is opened anew."""
+        if self.get.phase not in (GetPhase.LISTING, GetPhase.GETTING):
+            self._set(GetState())
 
     def get_package(self, offer: Offer) -> None:
         """Fetch and install this one, then use it."""

@@ -135,6 +135,10 @@ _OFFER: Entries = {
         "CUDA {cuda} needs driver {needed} or newer for {gpu}; {driver} is installed. Update the driver to use it.",
         "{gpu} 使用 CUDA {cuda} 需要驱动 {needed} 或更新版本，当前为 {driver}。更新驱动后即可使用。",
     ),
+    "engine.offer.cuda_driver_not_new_enough": (
+        "CUDA {cuda} needs a newer driver for {gpu} than {driver}. Update the driver to use it.",
+        "{gpu} 使用 CUDA {cuda} 需要比 {driver} 更新的驱动。更新驱动后即可使用。",
+    ),
     "engine.offer.vulkan": (
         "Vulkan for {gpu}: works with every maker's cards and with older drivers.",
         "适用于 {gpu} 的 Vulkan：各厂商的显卡和较旧的驱动都能用。",
@@ -221,4 +225,67 @@ _CLI: Entries = {
     ),
 }
 
-ENTRIES: Entries = {**_CLI, **_RELEASE, **_ARCHIVE, **_KNOWN, **_OFFER, **_GETTING, **_SHOWN}
+_WINDOW: Entries = {
+    "engines.title": ("Engines side by side", "引擎列表"),
+    "engines.none": (
+        "No engine is known yet. Get an official one, add a folder of your own, or build one from source above.",
+        "还没有已知的引擎。可以获取官方版本、添加自己的文件夹，或用上面的按钮从源码编译。",
+    ),
+    "engines.cancel": ("Cancel", "取消"),
+    "engines.in_use": ("in use", "使用中"),
+    "engines.use": ("Use", "使用"),
+    "engines.use_name": ("Use {name}", "使用 {name}"),
+    "engines.forget": ("Remove {name} from the list", "从列表中移除 {name}"),
+    "engines.get": ("Get an engine…", "获取引擎…"),
+    "engines.add": ("Add a folder…", "添加文件夹…"),
+    "engines.add_title": ("Folder with a llama-server", "包含 llama-server 的文件夹"),
+    "engines.back": ("Go back to {name}", "退回 {name}"),
+    "engines.devices_unknown": ("It does not tell its devices.", "它不报告自己的设备。"),
+    "engines.devices_none": ("No graphics card; it computes on the processor.", "没有显卡，仅在处理器上计算。"),
+    "engines.get_title": ("Get an engine", "获取引擎"),
+    "engines.intro": (
+        "llama.cpp comes from its official releases. Lanewise asks there only when you click, fetches one package, compares its size and SHA-256 with what was published, and tests whether it sees your card.",
+        "llama.cpp 来自其官方发行页。只有在您点击后，Lanewise 才会访问该页：下载一个安装包，核对其大小和 SHA-256，并测试它能否看到您的显卡。",
+    ),
+    "engines.mirror": ("Mirror", "镜像地址"),
+    "engines.mirror_none": ("none: the official address", "无：使用官方地址"),
+    "engines.packages": ("Packages for this computer", "适用于这台电脑的安装包"),
+    "engines.package": ("{name} · {tag} · {size:size}", "{name} · {tag} · {size:size}"),
+    "engines.recommended": ("recommended", "推荐"),
+    "engines.tried": ("Tried: it does not work here.", "已尝试：在这台电脑上不可用。"),
+    "engines.nothing_yet": (
+        "Click “Show the builds” to load the list, or choose an archive that you have fetched yourself.",
+        "点击“显示可用版本”获取列表，或选择自己下载好的压缩包。",
+    ),
+    "engines.show": ("Show the builds", "显示可用版本"),
+    "engines.install": ("Get it", "获取"),
+    "engines.confirm": ("I have compared it: install", "已核对，安装"),
+    "engines.compare": (
+        "Nobody here knows {name}. Compare its SHA-256 with the page where you got it:",
+        "这里没有 {name} 的记录。请与下载页面上的 SHA-256 核对：",
+    ),
+    "engines.done": ("{name} is installed and in use now.", "{name} 已安装，现在正在使用。"),
+    "engines.archive": ("Use an archive…", "使用压缩包…"),
+    "engines.archive_tip": (
+        "A llama-…-bin-… archive that you fetched with a browser; for CUDA put the cudart archive beside it",
+        "用浏览器下载的 llama-…-bin-… 压缩包；CUDA 版本请把 cudart 压缩包放在同一文件夹",
+    ),
+    "engines.archive_title": ("Archive of llama.cpp", "llama.cpp 压缩包"),
+    "engines.windows": (
+        "Windows: Defender looks at the new files for up to a minute, and the first start is slower for it. If SmartScreen asks about llama-server, choose “More info”, then “Run anyway”. If a file disappears, look into the protection history and allow it; the engine is then found again.",
+        "Windows：Defender 会花最多一分钟检查新文件，因此首次启动较慢。如果 SmartScreen 询问 llama-server，请点“更多信息”，再点“仍要运行”。如果文件消失，请在“保护历史记录”中允许它，之后引擎即可重新找到。",
+    ),
+    "engine.backend.cpu": ("CPU", "处理器"),
+    "engine.backend.cuda": ("CUDA", "CUDA"),
+    "engine.backend.vulkan": ("Vulkan", "Vulkan"),
+    "engine.backend.rocm": ("ROCm", "ROCm"),
+    "engine.backend.hip": ("HIP", "HIP"),
+    "engine.backend.sycl": ("SYCL", "SYCL"),
+    "engine.backend.metal": ("Metal", "Metal"),
+    "engine.backend.rpc": ("RPC", "RPC"),
+    "engine.backend.opencl": ("OpenCL", "OpenCL"),
+    "engine.backend.musa": ("MUSA", "MUSA"),
+    "engine.backend.cann": ("CANN", "CANN"),
+}
+
+ENTRIES: Entries = {**_WINDOW, **_CLI, **_RELEASE, **_ARCHIVE, **_KNOWN, **_OFFER, **_GETTING, **_SHOWN}

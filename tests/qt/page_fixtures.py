@@ -30,6 +30,7 @@ from app.planner.types import (
 )
 from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
 from app.settings import Settings
+from tests.qt.fake_engines import FakeEngines
 
 ANSWER = (
     "A Mixture-of-Experts layer replaces one large feed-forward block with many small ones, the experts, and a router "
@@ -330,6 +331,7 @@ class FakeSession(QObject):
         self.run = RunState(RunPhase.STOPPED)
         self.chat = ChatState(ChatPhase.IDLE)
         self.settings = Settings(language="en", theme="light", shell="powershell")
+        self.engines = FakeEngines(self)
         self.log = ""
         self.ring = RingBuffer(1200)
 

@@ -6,11 +6,17 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QWidget
 
+from app.common.problem import Problem
 from app.monitor.sample import Sample
+from app.session.engines_controller import GetPhase
 from app.session.state import EnginePhase, EngineState, RunPhase, RunState
+from app.ui.dialogs.get_engine import GetEngineDialog
 from app.ui.pages.machine import MachinePage
 from app.ui.pages.run import RunPage
 from app.ui.pages.settings import SettingsPage
+from app.work.downloads.types import DownloadProgress
+from app.work.engine_getting import GetProgress, GetStep
+from tests.qt import fake_engines as engines
 from tests.qt import page_fixtures as fx
 
 
@@ -88,6 +94,36 @@ def settings_building() -> QWidget:
     return _keep(SettingsPage(session, build_problem=lambda: None), session)
 
 
+def settings_engines() -> QWidget:
+    session = fx.FakeSession()
+    session.engines.show(engines.CUDA, engines.VULKAN, current=engines.CUDA.id, previous=(engines.VULKAN.id,))
+    return _keep(SettingsPage(session, build_problem=lambda: None), session)
+
+
+def _get_engine(**state: object) -> QWidget:
+    session = fx.FakeSession()
+    dialog = GetEngineDialog(session, None, for_windows=True)
+    session.engines.show_get(offers=engines.windows_offers(), **state)
+    return _keep(dialog, session)
+
+
+def get_engine_choosing() -> QWidget:
+    return _get_engine(phase=GetPhase.CHOOSING)
+
+
+def get_engine_loading() -> QWidget:
+    download = DownloadProgress(
+        "llama-b11434-bin-win-cuda-12.4-x64.zip", 1, 2, 90_000_000, 253_938_543, 90_000_000, 645_382_170, 8.4e6, 66.0
+    )
+    return _get_engine(phase=GetPhase.GETTING, progress=GetProgress(GetStep.DOWNLOADING, "x", download))
+
+
+def get_engine_failed() -> QWidget:
+    params = {"package": "cuda-12.4", "gpu": engines.CARD.name}
+    problem = Problem("engine_sees_no_card", params=params, evidence=("--list-devices: (none)",))
+    return _get_engine(phase=GetPhase.CHOOSING, problem=problem, failed=("cuda-12.4",))
+
+
 SCENES: dict[str, Callable[[], QWidget]] = {
     "run-answering": run_answering,
     "run-stopped": run_stopped,
@@ -99,4 +135,8 @@ SCENES: dict[str, Callable[[], QWidget]] = {
     "machine-bare": machine_bare,
     "settings-ready": settings_ready,
     "settings-building": settings_building,
+    "settings-engines": settings_engines,
+    "get-engine-choosing": get_engine_choosing,
+    "get-engine-loading": get_engine_loading,
+    "get-engine-failed": get_engine_failed,
 }

@@ -40,17 +40,19 @@ _STEPS = 1000
 
 
 def package_title(offer: Offer) -> str:
-    """'CUDA 12.4 · 620 MiB'."""
+    """'CUDA 12.4 · b11434 · 620 MiB'."""
     package = offer.package
     name = say(f"engine.backend.{package.backend}") + (f" {package.version}" if package.version else "")
-    return say("engines.package", name=name, size=package.size_bytes)
+    return say("engines.package", name=name, tag=package.tag, size=package.size_bytes)
 
 
 def progress_text(progress: GetProgress) -> str:
     """One line: what is going on, how much of it, how fast, how long still."""
     download = progress.download
     if download is None:
-        return say(f"engine.get.{progress.step}", done=progress.unpacked_bytes, id=progress.package)
+        return say(
+            f"engine.get.{progress.step}", done=progress.unpacked_bytes, id=progress.package, name=progress.package
+        )
     parts = [say("engine.get.downloading", name=download.name)]
     if download.retry:
         return "  ·  ".join([*parts, say("download.retrying", n=download.retry)])
@@ -164,6 +166,7 @@ class GetEngineDialog(QDialog):
     def _connect(self) -> None:
         self.go.clicked.connect(self._on_go)
         self.go.setDefault(True)
+        self.go.setFocus()
         self.cancel.clicked.connect(self._on_cancel)
         self.archive.clicked.connect(self._on_archive)
         self.mirror.editingFinished.connect(self._on_mirror)
@@ -188,8 +191,8 @@ class GetEngineDialog(QDialog):
         self.hash.setVisible(get.phase is GetPhase.CONFIRMING)
         self.hash.setText("  ".join(archive.sha256 for archive in get.archives))
         self.cancel.setText(say("engines.cancel" if is_busy or get.phase is GetPhase.CONFIRMING else "ui.close"))
-        code = {GetPhase.CHOOSING: "engines.install", GetPhase.CONFIRMING: "engines.confirm"}.get(get.phase)
-        self.go.setText(say(code or "engines.show"))
+        usual = "engines.install" if get.offers else "engines.show"
+        self.go.setText(say("engines.confirm" if get.phase is GetPhase.CONFIRMING else usual))
         self.go.setVisible(get.phase is not GetPhase.DONE)
         self.go.setEnabled(not is_busy and (get.phase is not GetPhase.CHOOSING or self.chosen is not None))
 

@@ -13,6 +13,7 @@ from app.common.problem import Problem
 from app.engine.toolchain import build_tools_problem
 from app.settings import LANGUAGES, SHELLS, THEMES
 from app.ui.pages.settings_engine import EngineCard
+from app.ui.pages.settings_engines import EnginesCard
 from app.ui.pages.settings_form import FormCard
 from app.ui.widgets.combo import Combo
 from app.ui.widgets.labels import DimLabel, SectionTitle
@@ -20,6 +21,7 @@ from app.words import say
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
+    from app.ui.dialogs.get_engine import GetEngineDialog
 
 LICENCES = (
     ("llama.cpp", "MIT"),
@@ -56,6 +58,8 @@ class SettingsPage(QWidget):
         self.shell = Combo()
         self.reserve = Combo()
         self.engine = EngineCard(build_problem())
+        self.engines = EnginesCard(session.engines)
+        self._get_engine: GetEngineDialog | None = None
         width = self.fontMetrics().horizontalAdvance("0") * _CONTROL_CHARACTERS
         for control in (self.language, self.theme, self.shell, self.reserve):
             control.setMinimumWidth(width)
@@ -79,6 +83,7 @@ class SettingsPage(QWidget):
         left.addWidget(self._plan_card())
         left.addWidget(self._privacy_card())
         right.addWidget(self.engine)
+        right.addWidget(self.engines)
         right.addWidget(self._about_card())
         columns = QHBoxLayout()
         columns.setSpacing(10)
@@ -135,8 +140,18 @@ class SettingsPage(QWidget):
         self.reserve.currentIndexChanged.connect(self._on_reserve)
         self.engine.path_chosen.connect(session.choose_engine)
         self.engine.build_requested.connect(session.build_engine)
+        self.engines.get_requested.connect(self.get_engine)
         session.settings_changed.connect(self._on_settings)
         session.engine_changed.connect(self._on_engine)
+
+    @Slot()
+    def get_engine(self) -> None:
+        """Open the window that fetches an official llama.cpp."""
+        from app.ui.dialogs.get_engine import GetEngineDialog
+
+        if self._get_engine is None:
+            self._get_engine = GetEngineDialog(self._session, self)
+        self._get_engine.open()
 
     @Slot()
     def _on_settings(self) -> None:

@@ -55,6 +55,11 @@ QPushButton[look="chip"]:hover { color: $text; border: 1px solid $line; }
 QPushButton[look="chip"]:focus { border: 1px solid $focus; }
 QPushButton::menu-indicator { width: 0; image: none; }
 
+QRadioButton { spacing: 8px; }
+QRadioButton::indicator { width: 14px; height: 14px; border: 1px solid $text_dim; border-radius: 8px; }
+QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid $accent; }
+QRadioButton:focus { color: $accent; }
+
 QLabel { qproperty-textFormat: PlainText; }
 QLabel[look="chip"] { background: $chip; color: $text_dim; border-radius: 9px; padding: 2px 9px; }
 QLabel[look="dim"] { color: $text_dim; }

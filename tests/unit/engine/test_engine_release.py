@@ -60,6 +60,15 @@ def test_that_a_package_that_cannot_work_is_listed_last_and_says_why():
     assert found["rocm-10.0"].reason == "rocm_no_card"
 
 
+@pytest.mark.parametrize(
+    ("capability", "reason", "needed"),
+    [("8.9", "cuda_driver_too_old", 580), ("8.0", "cuda_driver_not_new_enough", None)],
+)
+def test_that_an_old_driver_is_told_which_one_is_needed(capability, reason, needed):
+    found = {offer.package.key: offer for offer in best(WINDOWS, card("RTX", capability, "572.16"))}
+    assert (found["cuda-13.4"].reason, found["cuda-13.4"].params["needed"]) == (reason, needed)
+
+
 def test_that_a_machine_without_a_card_gets_the_processor_build():
     assert best(UBUNTU)[0].package.key == "cpu"
     assert best(Target("macos", "arm64"))[0].package.key == "metal"
