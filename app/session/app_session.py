@@ -12,6 +12,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QUndoStack
 
+from app.common.capabilities import Capabilities
 from app.common.paths import AppPaths, app_paths
 from app.common.problem import Problem, Severity
 from app.engine.build import remove_remains
@@ -26,6 +27,7 @@ from app.planner.second_gpu import SecondGpu
 from app.planner.trades import Trade
 from app.planner.types import Card, Plan
 from app.session.board_controller import BoardController
+from app.session.doctor_controller import DoctorController
 from app.session.engine_controller import EngineController
 from app.session.engines_controller import EnginesController
 from app.session.errors import problem_of
@@ -88,12 +90,14 @@ class AppSession(QObject):
         self.plan_files = PlanFilesController(self._jobs, self._board, self)
         self.plan_files.hash_of = self.engines.hash_of
         self.paste = PasteController(self._jobs, self._board, self)
+        self.doctor = DoctorController(self._jobs, self._board, self._run, self._surroundings, self.launch, self)
         self._connect()
 
     def _connect(self) -> None:
         self._keeper.failed.connect(self.message_raised)
         self._keeper.changed.connect(self.settings_changed)
         self._board.changed.connect(self._on_plan_changed)
+        self._board.changed.connect(self.doctor.look_again)
         self._board.message_raised.connect(self.message_raised)
         self._engine.changed.connect(self._on_engine_changed)
         self._engine.search_ended.connect(self.machine.ask_engine)
@@ -102,6 +106,7 @@ class AppSession(QObject):
         self.engines.engine_chosen.connect(self.choose_engine)
         self.engines.outdated.connect(self._look)
         self.machine.changed.connect(self._on_hardware_changed)
+        self.machine.changed.connect(self.doctor.look_again)
         self.machine.failed.connect(self.message_raised)
         self.plan_files.message_raised.connect(self.message_raised)
         self.plan_files.model_wanted.connect(self.open_model)
@@ -347,6 +352,9 @@ class AppSession(QObject):
             return
         key = inputs.api_key if inputs is not None and inputs.api_key else self._board.api_key
         self._run.launch(self.plan, handle.binary, self.hardware, key)
+
+    def _surroundings(self) -> tuple[HardwareSnapshot | None, Capabilities]:
+        return self.hardware, capabilities_of(self._engine.handle)
 
     def stop(self) -> None:
         """Stop the server; legal at any time."""

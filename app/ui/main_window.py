@@ -61,6 +61,12 @@ def _machine_page(session: AppSession) -> QWidget:
     return MachinePage(session)
 
 
+def _doctor_page(session: AppSession) -> QWidget:
+    from app.ui.pages.doctor import DoctorPage
+
+    return DoctorPage(session)
+
+
 def _settings_page(session: AppSession) -> QWidget:
     from app.ui.pages.settings import SettingsPage
 
@@ -80,6 +86,7 @@ _PAGES = (
     _PageKind("plan", _plan_page),
     _PageKind("run", _run_page),
     _PageKind("machine", _machine_page),
+    _PageKind("doctor", _doctor_page),
     _PageKind("settings", _settings_page, bottom=True),
 )
 

@@ -210,22 +210,22 @@ _ANSWERS: Entries = {
 _OOM: Entries = {
     "doctor.card": ("the graphics card", "显卡"),
     "doctor.oom.weights": (
-        "{device} has not enough memory for the model's weights. Fewer of them must go there.",
-        "{device} 的内存不足以存放模型权重。需要减少放在其中的部分。",
+        "There is not enough room on {device} for the model's weights. Fewer of them must go there.",
+        "{device}放不下模型权重，需要减少放在其中的部分。",
     ),
     "doctor.oom.kv": (
-        "{device} has not enough memory for the KV cache: the weights fitted, the context did not.",
-        "{device} 的内存不足以存放 KV 缓存：权重放得下，上下文放不下。",
+        "There is not enough room on {device} for the KV cache: the weights fitted, the context did not.",
+        "{device}放不下 KV 缓存：权重放得下，上下文放不下。",
     ),
     "doctor.oom.compute": (
-        "{device} has not enough memory for the compute buffer: weights and KV cache fitted, a micro-batch did not.",
-        "{device} 的内存不足以存放计算缓冲区：权重和 KV 缓存放得下，微批次放不下。",
+        "There is not enough room on {device} for the compute buffer: weights and KV cache fitted, a micro-batch did not.",
+        "{device}放不下计算缓冲区：权重和 KV 缓存放得下，微批次放不下。",
     ),
     "doctor.oom.generating": (
         "{device} ran out of memory while the server was already answering.",
-        "服务器已在回答时，{device} 的内存用尽。",
+        "服务器已在回答时，{device}的空间用尽。",
     ),
-    "doctor.oom.unknown": ("{device} ran out of memory.", "{device} 的内存用尽。"),
+    "doctor.oom.unknown": ("{device} ran out of memory.", "{device}的空间用尽。"),
     "doctor.detail.asked": ("{n_bytes:size} were asked for.", "申请了 {n_bytes:size}。"),
     "doctor.detail.prompt": (
         "It happened while reading a prompt, {depth:num} tokens deep; the card had {peak_bytes:size} in use.",
@@ -331,6 +331,7 @@ _FIXES: Entries = {
     "fix.context": ("Shorten the context to {n_ctx:num} tokens", "把上下文缩短到 {n_ctx:num}"),
     "fix.prompt_cache": ("Switch the prompt cache off", "关闭提示缓存"),
     "fix.load_mode": ("Load with -lm {load_mode}", "以 -lm {load_mode} 加载"),
+    "fix.port": ("Use port {port} instead", "改用端口 {port}"),
     "fix.threads": ("Use {threads:count thread|threads}", "使用 {threads} 个线程"),
     "fix.flash_attn": ("Switch Flash Attention on", "开启 Flash Attention"),
     "fix.extra_dropped": ("Drop {dropped}", "删除 {dropped}"),
@@ -405,6 +406,43 @@ _CLI: Entries = {
     "cli.doctor.fix": ("Fix: {text}", "修正：{text}"),
 }
 
+_PAGE: Entries = {
+    "run.to_doctor": ("See cause and fix", "查看原因和修正"),
+    "page.doctor": ("Doctor", "诊断"),
+    "doctor_page.open": ("Open a log…", "打开日志…"),
+    "doctor_page.paste": ("Paste a log", "粘贴日志"),
+    "doctor_page.again": ("Look again", "重新检查"),
+    "doctor_page.copy": ("Copy report", "复制报告"),
+    "doctor_page.copied": ("Copied", "已复制"),
+    "doctor_page.copy_tip": (
+        "Findings, evidence and machine as text, without keys and without your name in paths",
+        "以文本复制结论、证据和机器信息，不含密钥，路径中的用户名已隐去",
+    ),
+    "doctor_page.close_log": ("Back to this machine and plan", "返回这台电脑和方案"),
+    "doctor_page.of_log": ("Log: {name}", "日志：{name}"),
+    "doctor_page.of_text": ("Pasted log", "粘贴的日志"),
+    "doctor_page.of_run": ("Machine, plan and last run", "电脑、方案和上次运行"),
+    "doctor_page.of_plan": ("Machine and plan", "电脑和方案"),
+    "doctor_page.busy": ("Looking…", "正在检查…"),
+    "doctor_page.check": ("Check: {text}", "检查：{text}"),
+    "doctor_page.more": ("{n:count more line|more lines}", "再显示 {n} 行"),
+    "doctor_page.less": ("Fewer lines", "收起"),
+    "doctor_page.fix_tip": (
+        "Changes the plan on the board; Ctrl+Z takes it back",
+        "修改当前方案；按 Ctrl+Z 可撤销",
+    ),
+    "doctor_page.launch_again": ("Apply and launch again", "应用并重新启动"),
+    "doctor_page.fine_plan": ("Nothing is wrong with this machine and plan", "这台电脑和方案没有问题"),
+    "doctor_page.fine_run": ("Nothing is wrong with the last run", "上次运行没有问题"),
+    "doctor_page.fine_log": ("This log shows no failure", "这份日志没有显示故障"),
+    "doctor_page.fine_note": (
+        "After a failed launch the cause stands here, with its evidence and a fix. Drop the log of any llama-server, "
+        "LM Studio, ollama or koboldcpp here to have it read.",
+        "启动失败后，这里会显示原因、证据和修正办法。也可以把 llama-server、LM Studio、ollama 或 koboldcpp 的日志拖到这里。",
+    ),
+    "doctor_page.log_files": ("Logs (*.log *.txt *.out);;All files (*)", "日志 (*.log *.txt *.out);;所有文件 (*)"),
+}
+
 ENTRIES: Entries = {
     **_PROGRAM,
     **_MEMORY,
@@ -417,4 +455,5 @@ ENTRIES: Entries = {
     **_FIXES,
     **_LOGS,
     **_CLI,
+    **_PAGE,
 }

@@ -91,6 +91,8 @@ def _sentence(finding: Finding) -> str:
         return say_problem(finding.problem)
     stage = finding.params.get("stage") or _STAGE_OF_CODE.get(finding.code) or "unknown"
     device = finding.params.get("device") or say("doctor.card")
+    if device == RAM:
+        device = say("board.ram")
     text = say(f"doctor.oom.{stage}", device=device)
     return text[:1].upper() + text[1:]
 

@@ -24,6 +24,7 @@ from app.work.engines import capabilities_of
 from app.work.exporting import command_text
 from app.work.planning import plan_inputs
 from tests.qt.fake_engines import FakeEngines
+from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_files import FakePaste, FakePlanFiles
 
 
@@ -60,6 +61,7 @@ class FakeSession(QObject):
         self.wished = []
         self.plan_files = FakePlanFiles(self.wished, self)
         self.paste = FakePaste(self)
+        self.doctor = FakeDoctor(self)
         self.engines = FakeEngines(self)
         self._board = BoardState(Wishes())
         self._columns = {}

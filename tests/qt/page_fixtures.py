@@ -30,6 +30,7 @@ from app.planner.types import (
 )
 from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
 from app.settings import Settings
+from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
 
 ANSWER = (
@@ -330,6 +331,7 @@ class FakeSession(QObject):
         self.engine = EngineState(EnginePhase.READY, "C:\\llama.cpp\\llama-server.exe", "b11434")
         self.run = RunState(RunPhase.STOPPED)
         self.chat = ChatState(ChatPhase.IDLE)
+        self.doctor = FakeDoctor(self)
         self.settings = Settings(language="en", theme="light", shell="powershell")
         self.engines = FakeEngines(self)
         self.log = ""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.common.capabilities import Capabilities
 from app.common.problem import ParamValue
 from app.diagnose.doctor.budgets import budget_after_failure, budget_without
-from app.diagnose.doctor.fixes import other_wishes, relieve
+from app.diagnose.doctor.fixes import other_port, other_wishes, relieve
 from app.diagnose.doctor.types import Facts, Finding, Fix
 from app.planner.flag_table import REPLACED, Given, current_spelling, parse_argv
 from app.planner.tensor_rules import match_rules, rules_of
@@ -166,6 +166,10 @@ def _flash_attention(finding: Finding, facts: Facts) -> Fix | None:
     return other_wishes(facts, "flash_attn", flash_attn="on")
 
 
+def _other_port(finding: Finding, facts: Facts) -> Fix | None:
+    return other_port(facts)
+
+
 def _best_preset(finding: Finding, facts: Facts) -> Fix | None:
     plan = facts.plan
     if plan is None or (plan.wishes.preset == "fill" and not plan.is_edited):
@@ -178,6 +182,8 @@ _CURES: Mapping[str, Callable[[Finding, Facts], Fix | None]] = {
     "over_full_ram": _over_full,
     "context_too_long": _over_full,
     "spill_windows": _spilled,
+    "port_in_use": _other_port,
+    "port_forbidden": _other_port,
     "unknown_argument": _unknown_argument,
     "extra_unknown_flag": _unknown_argument,
     "bad_argument_value": _bad_value,

@@ -19,6 +19,7 @@ from app.planner.types import RAM, DeviceSet, KvHome, Placement, Plan, Wishes
 
 _LEAST_UBATCH = 64
 _LEAST_CTX = 1024
+_LAST_PORT = 65535
 
 Step = tuple[str, Callable[[Wishes, int], Mapping[str, Any] | None]]
 
@@ -172,6 +173,19 @@ def other_wishes(facts: Facts, code: str, params: Mapping[str, ParamValue] | Non
     if (after.estimate.fits is False and was_fitting is not False) or after.argv in {plan.argv, *facts.tried}:
         return None
     return _fix(facts, (code,), wishes, placement, after, params)
+
+
+def other_port(facts: Facts) -> Fix | None:
+    """The same plan on the next port. Whether that one is free shows when it is launched: the user is asked again."""
+    inputs, plan = facts.inputs, facts.plan
+    if inputs is None or plan is None or not 0 < inputs.port < _LAST_PORT:
+        return None
+    port = inputs.port + 1
+    told = replace(inputs, devices=plan.devices, wishes=plan.wishes, port=port)
+    after = make_plan(told, plan.placement, is_edited=plan.is_edited)
+    placement = plan.placement if plan.is_edited else None
+    fix = _fix(facts, ("port",), plan.wishes, placement, after, {"port": port})
+    return replace(fix, changes={"--port": str(port)}, port=port)
 
 
 def _fix(

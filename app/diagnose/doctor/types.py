@@ -72,7 +72,7 @@ class Fix:
     """A changed plan that cures a finding. ``code`` is ``fix.<code>`` of the words.
 
     ``plan`` is the plan it leads to, which fits by the memory model; ``changes`` are the options of ``plan`` that
-    differ (docs/cli.md). ``placement`` None: the preset makes it from the wishes.
+    differ (docs/cli.md). ``placement`` None: the preset makes it from the wishes. ``port``: another one for the server.
     """
 
     code: str
@@ -82,6 +82,7 @@ class Fix:
     plan: Plan
     before: MemoryEstimate
     changes: Mapping[str, str] = field(default_factory=dict)
+    port: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, 
 
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.manager import ThemeManager
-from app.ui.widgets.buttons import LinkButton, PlainButton
+from app.ui.widgets.buttons import LinkButton, PlainButton, PrimaryButton
 from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.words import say
 
@@ -106,6 +106,8 @@ class FailureState(QWidget):
         self._copy.clicked.connect(self._on_copy)
         self._plan = PlainButton(say("run.to_plan"))
         self._plan.clicked.connect(self._on_plan)
+        self.doctor = PrimaryButton(say("run.to_doctor"))
+        self.doctor.clicked.connect(self._on_doctor)
         self._lay_out()
         self._theme.theme_changed.connect(self._refresh_icon)
         self._refresh_icon()
@@ -118,8 +120,8 @@ class FailureState(QWidget):
         head.addStretch(1)
         head.addWidget(self._code)
         buttons = QHBoxLayout()
-        buttons.addWidget(self._plan)
-        buttons.addWidget(self._copy)
+        for button in (self.doctor, self._plan, self._copy):
+            buttons.addWidget(button)
         buttons.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 6, 0, 0)
@@ -144,6 +146,10 @@ class FailureState(QWidget):
         self._caption.setVisible(bool(evidence))
         self._report = report
         self._copy.setText(say("run.copy_report"))
+
+    @Slot()
+    def _on_doctor(self) -> None:
+        self.page_requested.emit("doctor")
 
     @Slot()
     def _on_plan(self) -> None:
