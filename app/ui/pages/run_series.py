@@ -62,7 +62,7 @@ def decode_series(plan: Plan | None) -> tuple[Series, ...]:
 def prompt_series(plan: Plan | None) -> tuple[Series, ...]:
     """Prompt speed; a point for each request."""
     predicted = None if plan is None else plan.speed.prompt_tps
-    return (Series("tok.prompt", say("run.series_prompt"), 3, predicted),)
+    return (Series("tok.prompt", say("run.series_prompt"), 3, predicted, is_moment=True),)
 
 
 def _measured_keys(device: Device, hardware: HardwareSnapshot | None) -> tuple[str, ...]:
