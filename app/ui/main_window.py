@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, cast
 
@@ -34,61 +33,13 @@ from app.ui.widgets.rail import Rail
 from app.ui.widgets.shortcut_list import ShortcutList
 from app.ui.window_drop import PLAN_ENDING, dropped_file
 from app.ui.window_keys import KEYS, add_shortcuts
+from app.ui.window_pages import PAGES
 from app.words import Language, say, set_language, system_language
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
     from app.ui.pages.plan import PlanPage
 
-
-def _plan_page(session: AppSession) -> QWidget:
-    # Every page is imported late: the first paint waits for no more than the rail.
-    from app.ui.pages import plan
-
-    return plan.PlanPage(session)
-
-
-def _run_page(session: AppSession) -> QWidget:
-    # pyqtgraph and numpy alone cost 0.3 s.
-    from app.ui.pages.run import RunPage
-
-    return RunPage(session)
-
-
-def _machine_page(session: AppSession) -> QWidget:
-    from app.ui.pages.machine import MachinePage
-
-    return MachinePage(session)
-
-
-def _doctor_page(session: AppSession) -> QWidget:
-    from app.ui.pages.doctor import DoctorPage
-
-    return DoctorPage(session)
-
-
-def _settings_page(session: AppSession) -> QWidget:
-    from app.ui.pages.settings import SettingsPage
-
-    return SettingsPage(session)
-
-
-@dataclass(frozen=True, slots=True)
-class _PageKind:
-    """One entry of the rail and how its page is made."""
-
-    name: str
-    make: Callable[[AppSession], QWidget]
-    bottom: bool = False
-
-
-_PAGES = (
-    _PageKind("plan", _plan_page),
-    _PageKind("run", _run_page),
-    _PageKind("machine", _machine_page),
-    _PageKind("doctor", _doctor_page),
-    _PageKind("settings", _settings_page, bottom=True),
-)
 
 _OTHER_PAGES_MS = 1500
 """The pages that nobody looks at yet wait for the first plan, or this long when there is none."""
@@ -179,7 +130,7 @@ class MainWindow(QWidget):
     def _build_frame(self) -> None:
         """Rail, strip and an empty stack, in the current language; the pages come after the first paint."""
         self.rail = Rail()
-        for number, kind in enumerate(_PAGES, start=1):
+        for number, kind in enumerate(PAGES, start=1):
             self.rail.add_page(kind.name, kind.name, say(f"page.{kind.name}"), f"Ctrl+{number}", bottom=kind.bottom)
         self.rail.chosen.connect(self.show_page)
         self.strip = MessageStrip()
@@ -209,7 +160,7 @@ class MainWindow(QWidget):
     def page(self, name: str) -> QWidget:
         """A page, made now if it was not needed before."""
         if name not in self._pages:
-            make = next(kind.make for kind in _PAGES if kind.name == name)
+            make = next(kind.make for kind in PAGES if kind.name == name)
             self._pages[name] = make(self._session)
             self._stack.addWidget(self._pages[name])
             self._connect_page(self._pages[name])
@@ -232,7 +183,7 @@ class MainWindow(QWidget):
     @Slot()
     def _make_next_page(self) -> None:
         """One page in each turn of the event loop, so that the window stays awake meanwhile."""
-        missing = next((kind.name for kind in _PAGES if kind.name not in self._pages), None)
+        missing = next((kind.name for kind in PAGES if kind.name not in self._pages), None)
         if missing is not None:
             self.page(missing)
             QTimer.singleShot(0, self._make_next_page)
@@ -255,9 +206,9 @@ class MainWindow(QWidget):
             "F1": self.show_keys,
         }
         add_shortcuts(self, slots)
-        for number in range(1, len(_PAGES) + 1):
+        for number in range(1, len(PAGES) + 1):
             shortcut = QShortcut(QKeySequence(f"Ctrl+{number}"), self)
-            shortcut.setProperty("page", _PAGES[number - 1].name)
+            shortcut.setProperty("page", PAGES[number - 1].name)
             shortcut.activated.connect(self._on_page_key)
 
     @Slot()

@@ -15,6 +15,7 @@ from app.ui.dialogs.paste_command import PasteDialog
 from app.ui.main_window import MainWindow, fitted
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.shortcut_list import ShortcutList
+from app.ui.window_pages import PAGES, PageKind
 from tests.qt.fake_session import FakeSession
 from tests.qt.plan_models import laptop, small_moe
 
@@ -34,11 +35,8 @@ def session(qapp):
 
 @pytest.fixture
 def window(session, qtbot, monkeypatch):
-    kinds = tuple(
-        main_window._PageKind(kind.name, kind.make if kind.name == "plan" else OtherPage, kind.bottom)
-        for kind in main_window._PAGES
-    )
-    monkeypatch.setattr(main_window, "_PAGES", kinds)
+    kinds = tuple(PageKind(kind.name, kind.make if kind.name == "plan" else OtherPage, kind.bottom) for kind in PAGES)
+    monkeypatch.setattr(main_window, "PAGES", kinds)
     made = MainWindow(session, ThemeManager.of_app())
     qtbot.addWidget(made)
     with qtbot.waitSignal(made.first_painted, timeout=5000):
