@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.common.units import MIB
 from app.engine.logparse import BufferKind, EngineBuffer
-from app.planner.types import RAM, MemoryEstimate
+from app.planner.types import RAM, MemoryEstimate, Segment
 
 _WHAT = {
     BufferKind.WEIGHTS: "weights",
@@ -15,6 +15,7 @@ _WHAT = {
     BufferKind.RECURRENT: "kv",
     BufferKind.COMPUTE: "compute",
     BufferKind.OUTPUT: "compute",
+    BufferKind.DRAFT: "draft",
 }
 _LOG_ROUNDING = MIB // 100
 """The log prints MiB with two decimals, once per buffer."""
@@ -22,7 +23,8 @@ _LOG_ROUNDING = MIB // 100
 
 @dataclass(frozen=True, slots=True)
 class BufferRow:
-    """One line of 'plan against engine': ``what`` is weights, kv or compute; bytes; None = the engine did not say.
+    """One line of 'plan against engine': ``what`` is weights, kv, compute or draft (all of a draft model or of the MTP
+    block's context); bytes; None = the engine did not say.
 
     ``agrees`` None: cannot be judged (nothing said, or a mapped span instead of a sum: engine.md 0.5).
     """
@@ -35,8 +37,9 @@ class BufferRow:
 
 
 def tolerance_bytes(what: str, predicted: int) -> int:
-    """Weights and KV: 1 MiB or 0.1 % (alignment, log rounding). Compute, which is an estimate: 16 MiB or 5 %."""
-    if what == "compute":
+    """Weights and KV: 1 MiB or 0.1 % (alignment, log rounding). Compute, which is an estimate, and a draft, which holds
+    some: 16 MiB or 5 %."""
+    if what in ("compute", "draft"):
         return max(16 * MIB, predicted // 20)
     return max(MIB, predicted // 1000) + _LOG_ROUNDING
 
@@ -44,22 +47,27 @@ def tolerance_bytes(what: str, predicted: int) -> int:
 def compare_buffers(estimate: MemoryEstimate, buffers: Iterable[EngineBuffer]) -> tuple[BufferRow, ...]:
     """Three rows per device of the plan, and rows for devices that the plan does not know (that is always wrong)."""
     actual: dict[tuple[str, str], int] = {}
-    mapped: set[str] = set()
+    mapped: set[tuple[str, str]] = set()
     for buffer in buffers:
         what = _WHAT.get(buffer.kind)
         if what is None:
             continue
         actual[buffer.device, what] = actual.get((buffer.device, what), 0) + buffer.n_bytes
-        if what == "weights" and "_Mapped" in buffer.buffer_name:
-            mapped.add(buffer.device)  # the printed size is the span from the first to the last tensor, not their sum
+        if "_Mapped" in buffer.buffer_name:
+            mapped.add((buffer.device, what))  # the printed size is the span from first to last tensor, not their sum
     rows = []
     for device in estimate.devices:
-        predicted = {"weights": device.weights_bytes, "kv": device.kv_bytes, "compute": device.compute_bytes}
+        predicted = {
+            "weights": device.weights_bytes,
+            "kv": device.kv_bytes,
+            "compute": device.compute_bytes,
+            "draft": device.segments.get(Segment.DRAFT, 0),
+        }
         for what, n_bytes in predicted.items():
             said = actual.pop((device.device, what), None)
             if said is None and not n_bytes:
                 continue
-            is_span = what == "weights" and device.device in mapped
+            is_span = (device.device, what) in mapped
             rows.append(_row(device.device, what, n_bytes, said, is_span))
     rows.extend(BufferRow(device, what, 0, said, False) for (device, what), said in sorted(actual.items()) if said)
     return tuple(rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.common.units import MIB
@@ -19,13 +19,15 @@ RAM = "RAM"
 
 
 class BufferKind(StrEnum):
-    """What a buffer holds. ``RECURRENT`` is the state of recurrent layers (the engine calls it RS)."""
+    """What a buffer holds. ``RECURRENT`` is the state of recurrent layers (the engine calls it RS); ``DRAFT`` anything
+    of a draft model or of the context that runs the model's own MTP block."""
 
     WEIGHTS = "weights"
     KV = "kv"
     COMPUTE = "compute"
     OUTPUT = "output"
     RECURRENT = "rs"
+    DRAFT = "draft"
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,11 +282,12 @@ _FACTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], LogFact]], .
 
 
 class LogReader:
-    """Collects the facts of one server's log; the figures are always those of the last loading pass.
+    """Collects the facts of one server's log; the figures are those of the last loading pass of the model itself.
 
     Every ``NewPass`` forgets the figures of the pass before: with ``-fit on`` and ``-lv 5`` the trial passes print the
-    same lines with empty buffers. A draft model counts as a pass of its own. Compute buffers that are reserved again
-    replace those before; KV buffers add up (a model with sliding layers has two caches).
+    same lines with empty buffers. A pass after one that loaded weights is a draft model's, and a second context of the
+    same pass the MTP block's: their buffers are ``DRAFT``. Compute buffers that are reserved again replace those
+    before; KV buffers add up (a model with sliding layers has two caches).
     """
 
     def __init__(self) -> None:
@@ -292,6 +295,7 @@ class LogReader:
         self.errors: list[str] = []
         self.url: str | None = None
         self.is_loaded = False
+        self._main: tuple[EngineBuffer, ...] = ()
         self._start_pass(None)
 
     def _start_pass(self, load_mode: str | None) -> None:
@@ -308,13 +312,24 @@ class LogReader:
 
     @property
     def buffers(self) -> tuple[EngineBuffer, ...]:
-        """Every buffer of the last pass, in the order of the log, with RPC devices under their own names."""
-        return tuple(self._with_device_name(b) for b in (*self._added, *self._compute.values()))
+        """Every buffer of the model and of its draft, in the order of the log, with RPC devices under their own
+        names."""
+        found = self._of_this_pass()
+        if self._main:
+            found = (*self._main, *(replace(buffer, kind=BufferKind.DRAFT) for buffer in found))
+        return tuple(self._with_device_name(buffer) for buffer in found)
+
+    def _of_this_pass(self) -> tuple[EngineBuffer, ...]:
+        compute = (
+            replace(buffer, kind=BufferKind.DRAFT) if context > 1 else buffer
+            for (context, _, _), buffer in self._compute.items()
+        )
+        return (*self._added, *compute)
 
     @property
     def has_weights(self) -> bool:
-        """Did the last pass load weights? A trial pass of ``-fit on`` reports 0.00 MiB for all of them."""
-        return any(b.kind is BufferKind.WEIGHTS and b.n_bytes > 0 for b in self._added)
+        """Did a pass load weights? A trial pass of ``-fit on`` reports 0.00 MiB for all of them."""
+        return bool(self._main) or any(b.kind is BufferKind.WEIGHTS and b.n_bytes > 0 for b in self._added)
 
     def feed(self, line: str) -> LogFact | None:
         """Read one line; returns its fact, if it states one."""
@@ -326,6 +341,8 @@ class LogReader:
     def _take(self, fact: LogFact) -> None:
         match fact:
             case NewPass():
+                if not self._main and self.has_weights:
+                    self._main = self._of_this_pass()
                 self._start_pass(fact.load_mode)
             case NewContext():
                 self._n_contexts += 1
@@ -356,6 +373,8 @@ class LogReader:
     def _take_buffer(self, buffer: EngineBuffer) -> None:
         if buffer.kind in (BufferKind.COMPUTE, BufferKind.OUTPUT):
             self._compute[(self._n_contexts, buffer.kind, buffer.buffer_name)] = buffer
+        elif self._n_contexts > 1:
+            self._added.append(replace(buffer, kind=BufferKind.DRAFT))
         else:
             self._added.append(buffer)
 

@@ -83,5 +83,9 @@ ENTRIES: Entries = {
         "LoRA 适配器文件（可重复）；会计入它占用的内存",
     ),
     "cli.group.files": ("files beside the model", "模型之外的文件"),
-    "cli.column.beside": ("beside", "附加"),
+    "run.what_draft": ("draft", "草稿模型"),
+    "problem.buffer_differs_draft": (
+        "The draft takes {actual_bytes:size} on {device}, the plan expected {predicted_bytes:size}.",
+        "草稿模型在 {device} 上占用 {actual_bytes:size}，方案预计 {predicted_bytes:size}。",
+    ),
 }

@@ -130,7 +130,7 @@ def from_buffers(rows: Iterable[BufferRow], plan: Plan) -> tuple[Told, ...]:
     estimates = {d.device: d for d in plan.estimate.devices}
     told = {name: dict.fromkeys(_WHATS, -1) for name in estimates}
     for row in rows:
-        if row.device in told and row.agrees is not None and row.actual_bytes is not None:
+        if row.device in told and row.what in _WHATS and row.agrees is not None and row.actual_bytes is not None:
             told[row.device][row.what] = row.actual_bytes
     return tuple(
         Told(
