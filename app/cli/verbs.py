@@ -10,6 +10,7 @@ VERBS: Mapping[str, str] = {
     "machine": "app.cli.machine_verb",
     "inspect": "app.cli.inspect_verb",
     "plan": "app.cli.plan_verb",
+    "fits": "app.cli.fits_verb",
     "command": "app.cli.command_verb",
     "import": "app.cli.import_verb",
     "lint": "app.cli.lint_verb",

@@ -12,6 +12,7 @@ from app.model.types import ModelInfo
 from app.planner.argv import ArgvRequest, to_argv
 from app.planner.calibration import Calibration
 from app.planner.companions import companion_problems, companions_of, speculation_of
+from app.planner.expert_cache import CACHE_PRESET, cache_mib, cache_words, require_cache, with_cache
 from app.planner.fill import Measures
 from app.planner.host_memory import (
     NO_LIMITS,
@@ -119,9 +120,10 @@ def other_wishes(wishes: Wishes) -> tuple[str, ...]:
 def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited: bool = False) -> Plan:
     """The plan for these inputs: the preset's placement, or the given one (a move on the board, a saved plan).
 
-    Raises ProblemError for wishes that no engine takes (``preset_unknown``, ``kv_type_unknown``).
+    Raises ProblemError for wishes that the engine does not take (``preset_unknown``, ``preset_cache_unsupported``,
+    ``kv_type_unknown``).
     """
-    inputs = replace(inputs, wishes=_checked(inputs.wishes))
+    inputs = replace(inputs, wishes=_checked(inputs.wishes, inputs.capabilities))
     model, devices, wishes = inputs.model, inputs.devices, inputs.wishes
     if placement is None:
         placement = placement_for(model, devices, wishes, inputs.calibration, inputs.files)
@@ -135,6 +137,8 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     if prompt_cache_mib is None:
         prompt_cache_mib = default_prompt_cache_mib(predicted.get(RAM).left_bytes)
     predicted = with_prompt_cache(predicted, prompt_cache_mib * MIB)
+    n_cache_mib = cache_mib(model, placement, predicted) if wishes.preset == CACHE_PRESET else 0
+    predicted = with_cache(predicted, placement, n_cache_mib) if n_cache_mib else predicted
     named = in_use(devices, placement)
     overrides = compile_overrides(model, placement, named)
     unproven = prove(model, placement, named, overrides)
@@ -158,7 +162,7 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
             op_offload="--no-op-offload" not in wishes.extra,
             calibration=inputs.calibration,
         ),
-        argv=command.argv,
+        argv=cache_words(command.argv, wishes.extra, n_cache_mib),
         problems=(*((unproven,) if unproven else ()), *_problems(inputs, predicted, load_mode), *command.problems),
         is_edited=is_edited,
         files=inputs.files,
@@ -195,10 +199,12 @@ def run_settings_of(model: ModelInfo, plan: Plan) -> RunSettings:
     return run_settings(model, plan.wishes, plan.estimate.get(RAM).prompt_cache_bytes // MIB, plan.files)
 
 
-def _checked(wishes: Wishes) -> Wishes:
-    """The wishes with what their preset brings along; what no engine takes is refused here, by name."""
-    if wishes.preset not in PRESETS:
-        raise fail("preset_unknown", preset=wishes.preset, known=", ".join(PRESETS))
+def _checked(wishes: Wishes, capabilities: Capabilities) -> Wishes:
+    """The wishes with what their preset brings along; what this engine does not take is refused here, by name."""
+    if wishes.preset == CACHE_PRESET:
+        require_cache(capabilities)
+    elif wishes.preset not in PRESETS:
+        raise fail("preset_unknown", preset=wishes.preset, known=", ".join((*PRESETS, CACHE_PRESET)))
     for cache_type in (wishes.cache_type_k, wishes.cache_type_v):
         if cache_type not in CACHE_TYPES:
             raise fail("kv_type_unknown", cache_type=cache_type, known=", ".join(CACHE_TYPES))

@@ -10,12 +10,13 @@ from dataclasses import replace
 
 from app.model.types import ModelInfo
 from app.planner.card_runs import rooms, shared_runs, unit_bytes
+from app.planner.expert_cache import CACHE_PRESET
 from app.planner.fill import Measures, fill
 from app.planner.placement import all_in_ram, runs_for, with_experts_in_ram
 from app.planner.types import DeviceSet, KvHome, Placement, Wishes
 
 PRESETS = ("fill", "experts-cpu", "all-gpu", "all-cpu", "article", "fit")
-"""Names of the command line's contract (docs/cli.md); ``cache`` joins them with the engine that has it."""
+"""Names of the command line's contract (docs/cli.md); ``cache`` joins them with an engine that has it."""
 
 
 def wishes_for_preset(wishes: Wishes, preset: str) -> Wishes:
@@ -43,7 +44,9 @@ def preset_placement(model: ModelInfo, devices: DeviceSet, wishes: Wishes, measu
     with_experts = wishes.preset in ("all-gpu", "fit")
     kv = measures.kv_by_block if wishes.kv_home is KvHome.HOME else ()
     runs = runs_for(devices, n_units)
-    if len(devices.gpus) > 1:
+    if wishes.preset == CACHE_PRESET:  # one card holds the layers and the cache
+        runs = ((max(devices.gpus, key=lambda d: d.free_bytes or 0).name, n_units),)
+    elif len(devices.gpus) > 1:
         sizes = unit_bytes(model, kv, with_experts=with_experts)
         runs = shared_runs(devices, sizes, n_units, rooms(devices))
     base = Placement(model.block_count, runs, {}, wishes.kv_home)
