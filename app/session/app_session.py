@@ -22,10 +22,8 @@ from app.engine.locate import EngineBinary
 from app.hardware.types import HardwareSnapshot
 from app.model.demo import ensure_demo_model
 from app.model.types import ModelInfo
-from app.monitor.ring import RingBuffer
 from app.planner.second_gpu import SecondGpu
 from app.planner.trades import Trade
-from app.planner.types import Card, Plan
 from app.session.board_controller import BoardController
 from app.session.doctor_controller import DoctorController
 from app.session.engine_controller import EngineController
@@ -39,9 +37,10 @@ from app.session.plan_files_controller import PlanFilesController, with_recent
 from app.session.run_controller import RunController
 from app.session.settings_keeper import SettingsKeeper
 from app.session.snapshot_files import read_machine, saved_machine
-from app.session.state import ChatState, EnginePhase, EngineState, RunPhase, RunState
+from app.session.state import EnginePhase, EngineState, RunPhase
 from app.session.trades_controller import TradesController
 from app.session.verify_controller import VerifyController
+from app.session.wishes import BoardWishes, RunWishes
 from app.settings import Settings
 from app.work.engines import capabilities_of
 from app.work.launching import no_longer_fits
@@ -49,7 +48,7 @@ from app.work.models import open_model
 from app.work.verifying import Verification
 
 
-class AppSession(QObject):
+class AppSession(BoardWishes, RunWishes, QObject):
     """What the window shows and may wish for.
 
     Signals say that something changed; receivers read the state again. Wishes return at once.
@@ -79,6 +78,7 @@ class AppSession(QObject):
         self._jobs = JobRunner(self)
         self._engine = EngineController(self._jobs, self.paths, self)
         self.machine = MachineController(self._jobs, self._binary, self._is_quiet, self)
+        self.judge = JudgeController(self._jobs, self)
         self.engines = EnginesController(self._jobs, self.paths, lambda: self.hardware, lambda: self.settings, self)
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
@@ -108,6 +108,7 @@ class AppSession(QObject):
         self.machine.changed.connect(self._on_hardware_changed)
         self.machine.changed.connect(self.doctor.look_again)
         self.machine.failed.connect(self.message_raised)
+        self.judge.set_question(self._board.question_of_machine)
         self.plan_files.message_raised.connect(self.message_raised)
         self.plan_files.model_wanted.connect(self.open_model)
         self.plan_files.file_used.connect(self._on_plan_file)
@@ -126,16 +127,6 @@ class AppSession(QObject):
     def settings(self) -> Settings:
         """The settings that hold now."""
         return self._keeper.settings
-
-    @property
-    def model(self) -> ModelInfo | None:
-        """The open file's header."""
-        return self._board.model
-
-    @property
-    def plan(self) -> Plan | None:
-        """The plan on the board; None without a model or before the machine has been looked at."""
-        return self._board.plan
 
     @property
     def hardware(self) -> HardwareSnapshot | None:
@@ -168,42 +159,9 @@ class AppSession(QObject):
         return self._trades.second_gpu
 
     @property
-    def run(self) -> RunState:
-        """The running server."""
-        return self._run.state
-
-    @property
-    def running_plan(self) -> Plan | None:
-        """The plan that was launched last."""
-        return self._run.plan
-
-    @property
-    def chat(self) -> ChatState:
-        """The question being answered."""
-        return self._run.chat
-
-    @property
-    def expert_layers_total(self) -> int:
-        """How many blocks have routed experts; 0 for a dense model."""
-        return self._board.expert_layers_total
-
-    @property
-    def expert_layers_in_ram(self) -> int:
-        """How many blocks have routed experts in RAM, whole or in part."""
-        return self._board.expert_layers_in_ram
-
-    @property
     def is_idle(self) -> bool:
         """No background job is running (a build counts)."""
         return self._jobs.is_idle
-
-    def history(self) -> RingBuffer:
-        """All samples of this run."""
-        return self._run.history
-
-    def log_text(self) -> str:
-        """The engine's last lines."""
-        return self._run.log_text()
 
     def command_text(self, shell: str) -> str:
         """The command in a shell's spelling, the key spelled out; empty without a plan. Where the shell cannot carry
@@ -222,8 +180,8 @@ class AppSession(QObject):
             self.machine.look_first()
         self._engine.look(engine_path or self.settings.engine_path)
         self._jobs.run(lambda: leftover_servers(self.paths), self._on_leftovers)
-        self.learning.load()
         self._jobs.run(lambda: remove_remains(self.paths), lambda *_: None)
+        self.learning.load()
 
     @Slot()
     def _tell_start_problem(self) -> None:
@@ -287,43 +245,11 @@ class AppSession(QObject):
 
     # ---- the board --------------------------------------------------------------------------------------------------
 
-    def cards(self, device: str) -> tuple[Card, ...]:
-        """Top-level cards of a column."""
-        return self._board.cards(device)
-
-    def move_cards(self, ids: tuple[str, ...], device: str) -> None:
-        """Move cards to a column; a refusal or a note about what moved along is raised as a message."""
-        self._board.move_cards(ids, device)
-
-    def can_move(self, ids: tuple[str, ...], device: str) -> Problem | None:
-        """Why a drop would be refused; None when it is fine."""
-        return self._board.can_move(ids, device)
-
-    def move_cost(self, ids: tuple[str, ...], device: str) -> int | None:
-        """Bytes by which the target would be over-full after the move; negative = that much is left; None = unknown."""
-        return self._board.move_cost(ids, device)
-
-    def set_expert_layers_in_ram(self, n: int) -> None:
-        """The slider: the last ``n`` expert layers in RAM, whole layers only. One drag is one step of undo."""
-        self._board.set_expert_layers_in_ram(n)
-
-    def set_wishes(self, **changes: Any) -> None:
-        """Change fields of ``Wishes``; a plan that nobody edited is made anew, an edited one keeps its placement."""
-        self._board.set_wishes(**changes)
-
-    def apply_preset(self, name: str) -> None:
-        """Start again from a preset (``planner.presets.PRESETS``)."""
-        self._board.apply_preset(name)
-
     def apply_trade(self, index: int) -> None:
         """Take one of the offers in ``trades``; nothing happens for one that only the user can take."""
         offers = self.trades or ()
         if 0 <= index < len(offers):
             self._board.apply_trade(offers[index])
-
-    def set_device_enabled(self, name: str, on: bool) -> None:
-        """Switch a GPU's column on or off; one is on at a time."""
-        self._board.set_device_enabled(name, on)
 
     # ---- run --------------------------------------------------------------------------------------------------------
 
@@ -355,18 +281,6 @@ class AppSession(QObject):
 
     def _surroundings(self) -> tuple[HardwareSnapshot | None, Capabilities]:
         return self.hardware, capabilities_of(self._engine.handle)
-
-    def stop(self) -> None:
-        """Stop the server; legal at any time."""
-        self._run.stop()
-
-    def send_prompt(self, text: str) -> None:
-        """Ask the running server."""
-        self._run.send_prompt(text)
-
-    def stop_answer(self) -> None:
-        """Stop the answer at once; the server goes on."""
-        self._run.stop_answer()
 
     # ---- files, settings, engine, machine ---------------------------------------------------------------------------
 

@@ -1,0 +1,112 @@
+"""What the window may ask of the board and of the running server: one line each, handed on to who does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.common.problem import Problem
+from app.model.types import ModelInfo
+from app.monitor.ring import RingBuffer
+from app.planner.types import Card, Plan
+from app.session.board_controller import BoardController
+from app.session.run_controller import RunController
+from app.session.state import ChatState, RunState
+
+
+class BoardWishes:
+    """The part of ``AppSession`` that shows and changes the board."""
+
+    _board: BoardController
+
+    @property
+    def model(self) -> ModelInfo | None:
+        """The open file's header."""
+        return self._board.model
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan on the board; None without a model or before the machine has been looked at."""
+        return self._board.plan
+
+    @property
+    def expert_layers_total(self) -> int:
+        """How many blocks have routed experts; 0 for a dense model."""
+        return self._board.expert_layers_total
+
+    @property
+    def expert_layers_in_ram(self) -> int:
+        """How many blocks have routed experts in RAM, whole or in part."""
+        return self._board.expert_layers_in_ram
+
+    def cards(self, device: str) -> tuple[Card, ...]:
+        """Top-level cards of a column."""
+        return self._board.cards(device)
+
+    def move_cards(self, ids: tuple[str, ...], device: str) -> None:
+        """Move cards to a column; a refusal or a note about what moved along is raised as a message."""
+        self._board.move_cards(ids, device)
+
+    def can_move(self, ids: tuple[str, ...], device: str) -> Problem | None:
+        """Why a drop would be refused; None when it is fine."""
+        return self._board.can_move(ids, device)
+
+    def move_cost(self, ids: tuple[str, ...], device: str) -> int | None:
+        """Bytes by which the target would be over-full after the move; negative = that much is left; None = unknown."""
+        return self._board.move_cost(ids, device)
+
+    def set_expert_layers_in_ram(self, n: int) -> None:
+        """The slider: the last ``n`` expert layers in RAM, whole layers only. One drag is one step of undo."""
+        self._board.set_expert_layers_in_ram(n)
+
+    def set_wishes(self, **changes: Any) -> None:
+        """Change fields of ``Wishes``; a plan that nobody edited is made anew, an edited one keeps its placement."""
+        self._board.set_wishes(**changes)
+
+    def apply_preset(self, name: str) -> None:
+        """Start again from a preset (``planner.presets.PRESETS``)."""
+        self._board.apply_preset(name)
+
+    def set_device_enabled(self, name: str, on: bool) -> None:
+        """Switch a GPU's column on or off; one is on at a time."""
+        self._board.set_device_enabled(name, on)
+
+
+class RunWishes:
+    """The part of ``AppSession`` that shows the running server and talks to it."""
+
+    _run: RunController
+
+    @property
+    def run(self) -> RunState:
+        """The running server."""
+        return self._run.state
+
+    @property
+    def running_plan(self) -> Plan | None:
+        """The plan that was launched last."""
+        return self._run.plan
+
+    @property
+    def chat(self) -> ChatState:
+        """The question being answered."""
+        return self._run.chat
+
+    def history(self) -> RingBuffer:
+        """All samples of this run."""
+        return self._run.history
+
+    def log_text(self) -> str:
+        """The engine's last lines."""
+        return self._run.log_text()
+
+    def stop(self) -> None:
+        """Stop the server; legal at any time."""
+        self._run.stop()
+
+    def send_prompt(self, text: str) -> None:
+        """Ask the running server."""
+        self._run.send_prompt(text)
+
+    def stop_answer(self) -> None:
+        """Stop the answer at once; the server goes on."""
+        self._run.stop_answer()
