@@ -10,14 +10,17 @@ from app.common.capabilities import Capabilities
 from app.common.problem import Problem, ProblemError, fail
 from app.hardware.types import HardwareSnapshot
 from app.model.types import ModelInfo
+from app.planner.calibration import Calibration
 from app.planner.devices import DeviceWishes, device_set
 from app.planner.host_memory import RamLimits
 from app.planner.learned import NOTHING_LEARNED, Learned
-from app.planner.learned_devices import with_learned
+from app.planner.learned_devices import learning_keys, with_learned
 from app.planner.moves import move
 from app.planner.plan import PlanInputs, make_plan
-from app.planner.types import Placement, Plan, Refusal, Wishes
+from app.planner.speed_runs import calibration_of
+from app.planner.types import DeviceSet, Placement, Plan, Refusal, Wishes
 from app.work.companions import read_companions
+from app.work.speed_history import machine_of
 
 DEFAULT_PORT = 8080
 
@@ -45,9 +48,19 @@ def plan_inputs(
         port=port,
         api_key=api_key,
         alias=alias_of(model),
+        calibration=calibration_here(learned, snapshot, devices, capabilities.build or ""),
         files=read_companions(wishes, model),
         ram_limits=RamLimits(snapshot.memory.commit_free_bytes, cards_count=snapshot.memory.commits_cards),
     )
+
+
+def calibration_here(
+    learned: Learned, snapshot: HardwareSnapshot, devices: DeviceSet, engine: str
+) -> Calibration | None:
+    """The speed model's rates from runs that were measured on this very computer; None before the first."""
+    if not learned.speeds:
+        return None
+    return calibration_of(learned.speeds, machine_of(snapshot), engine, learning_keys(devices, snapshot), devices)
 
 
 def alias_of(model: ModelInfo) -> str:

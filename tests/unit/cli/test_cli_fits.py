@@ -82,7 +82,7 @@ def test_that_without_a_size_an_example_is_shown(fits):
 
 
 def test_that_a_plan_of_a_file_too_large_says_the_same(run, moe):
-    said = run("plan", moe, "--json", "--hardware", NO_GPU, "--device", "CUDA0=700", "--ram-mib", "8", "--ctx", "4096")
+    said = run("plan", moe, "--json", "--hardware", NO_GPU, "--device", "CUDA0=600", "--ram-mib", "8", "--ctx", "4096")
     assert said.code == 1
     problem = next(p for p in said.json["problems"] if p["code"] == "does_not_fit_memory")
     assert problem["params"]["missing_bytes"] > 0
