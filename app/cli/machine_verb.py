@@ -1,4 +1,4 @@
-"""``machine``: what this computer is. ``--json`` is the snapshot that ``--hardware FILE`` takes."""
+"""``machine``: what this computer is. ``--json`` is the snapshot that ``--hardware FILE`` takes, and more."""
 
 from __future__ import annotations
 
@@ -16,19 +16,55 @@ def add_options(parser: VerbParser) -> None:
     """The options of this verb."""
     group = parser.group("devices")
     group.option("--rpc", "HOST:PORT", endpoint, repeatable=True)
-    group.switch("--measure-ram")
+    group.switch("--measure", "--measure-ram")
+    group.option("--compare", "FILE")
 
 
 def run(options: Namespace) -> int:
-    """Print the machine."""
+    """Print the machine, or set it beside another one (exit code 1 when they differ)."""
+    other = None if options.compare is None else load_snapshot(Path(options.compare))
     snapshot = _snapshot(options)
-    if options.json:
-        print_json(snapshot_to_json(snapshot))
-    else:
-        from app.cli.machine_text import machine_text
+    if other is not None:
+        return _compare(options, snapshot, other)
+    from app.cli.machine_text import facts_json, machine_text
+    from app.work.machine_verdict import judge_machine
 
-        print_text(machine_text(snapshot))
+    judgement = judge_machine(snapshot)
+    if options.json:
+        print_json({**snapshot_to_json(snapshot), **facts_json(snapshot, judgement)})
+    else:
+        print_text(machine_text(snapshot, judgement, is_here=options.hardware is None))
     return 0
+
+
+def _compare(options: Namespace, snapshot: HardwareSnapshot, other: HardwareSnapshot) -> int:
+    from app.cli.machine_text import compare_text, fact_json, verdict_text
+    from app.words import say
+    from app.work.machine_compare import compare_machines
+    from app.work.machine_verdict import judge_machine
+
+    rows = compare_machines(snapshot, other)
+    verdicts = (
+        verdict_text(snapshot, judge_machine(snapshot)),
+        verdict_text(other, judge_machine(other)),
+    )
+    here = say("compare_machines.here") if options.hardware is None else Path(options.hardware).name
+    if options.json:
+        told = [
+            {
+                "group": row.group,
+                "key": row.key,
+                "label": row.label,
+                "differs": row.differs,
+                "left": fact_json(row.left),
+                "right": fact_json(row.right),
+            }
+            for row in rows
+        ]
+        print_json({"left": options.hardware, "right": options.compare, "verdicts": list(verdicts), "rows": told})
+    else:
+        print_text(compare_text((here, Path(options.compare).name), rows, verdicts))
+    return 1 if any(row.differs for row in rows) else 0
 
 
 def _snapshot(options: Namespace) -> HardwareSnapshot:
@@ -42,4 +78,4 @@ def _snapshot(options: Namespace) -> HardwareSnapshot:
     engine = chosen_engine(options)
     check_rpc_servers(options.rpc)
     snapshot = look_at_machine(None if engine is None else engine.binary, tuple(options.rpc))
-    return with_measured_ram(snapshot) if options.measure_ram else snapshot
+    return with_measured_ram(snapshot) if options.measure else snapshot

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from app.common.problem import ParamValue, Problem, Severity
 from app.common.units import GIB
 from app.diagnose.machine_cpu import layout_findings
+from app.diagnose.machine_upgrades import Gain, Judgement
+from app.diagnose.machine_vram import withheld_findings
 from app.hardware.types import CoreKind, GpuInfo, HardwareSnapshot
+from app.planner.types import DeviceKind, MemoryEstimate
 
 SMALL_MEMORY_BYTES = 20 * GIB
 """RAM and VRAM together below this: a 30B MoE model at 4 bits (about 17.3 GiB) hardly fits beside the system."""
 NARROW_LANES = 4
 FEW_P_CORES = 2
-SECOND_CHANNEL_GAIN = 1.8
-"""What a second channel gives in practice (twice in theory)."""
+CUDA_12_DRIVER = 525
+"""The oldest major NVIDIA driver version that runs programs built with CUDA 12 (CUDA release notes, table 2)."""
+CUDA_12_CAPABILITY = 5.0
+"""The oldest cards that CUDA 12 still builds for: Maxwell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,45 @@ def machine_findings(snapshot: HardwareSnapshot) -> tuple[Problem, ...]:
 def machine_verdict(snapshot: HardwareSnapshot) -> tuple[Sentence, ...]:
     """Two sentences: what the GPUs offer, and how fast the RAM is that the experts are read from."""
     return (_gpu_sentence(snapshot), _ram_sentence(snapshot))
+
+
+def judgement_sentences(snapshot: HardwareSnapshot, judgement: Judgement) -> tuple[Sentence, ...]:
+    """What limits decode and prompts with this model, and what would help most and by how much."""
+    sentences = list(_limit_sentences(snapshot, judgement))
+    for gain, kind in ((judgement.best, "best"), (judgement.best_cheap, "cheap")):
+        if gain is not None:
+            sentences.append(_gain_sentence(gain, kind))
+    return tuple(sentences)
+
+
+def _limit_sentences(snapshot: HardwareSnapshot, judgement: Judgement) -> tuple[Sentence, ...]:
+    """Decode, and prompts where their limit is known; or that the model does not fit, or what is not known yet."""
+    speed, estimate, memory = judgement.plan.speed, judgement.plan.estimate, snapshot.memory
+    params: dict[str, ParamValue] = {"model": judgement.model, "tps": speed.decode_tps}
+    if estimate.fits is False:
+        short = min((d for d in estimate.devices if d.left_bytes is not None), key=lambda d: d.left_bytes or 0)
+        missing: dict[str, ParamValue] = {"device": short.device, "bytes": -(short.left_bytes or 0)}
+        return (Sentence("machine.judge.no_fit", {**params, **missing}),)
+    if speed.decode_tps is None or judgement.decode_limit is None:
+        is_ram_known = (memory.measured_gbs or memory.theoretical_gbs) is not None
+        return (Sentence(f"machine.judge.unknown_{'vram' if is_ram_known else 'ram'}", params),)
+    decode = judgement.decode_limit
+    if decode == "ram":
+        decode = "ram_measured" if memory.measured_gbs is not None else "ram_theory"
+        params["gbs"] = memory.measured_gbs or memory.theoretical_gbs
+    sentences = [Sentence(f"machine.judge.decode.{decode}", params)]
+    if judgement.prompt_limit is not None:
+        about: dict[str, ParamValue] = {"tps": speed.prompt_tps}
+        sentences.append(Sentence(f"machine.judge.prompt.{judgement.prompt_limit}", about))
+    return tuple(sentences)
+
+
+def _gain_sentence(gain: Gain, kind: str) -> Sentence:
+    params: dict[str, ParamValue] = {**gain.params, "decode": gain.decode_factor, "prompt": gain.prompt_factor}
+    if gain.makes_fit:
+        return Sentence(f"machine.help.{gain.code}.fit", params)
+    is_prompt = (gain.prompt_factor or 1) > (gain.decode_factor or 1)
+    return Sentence(f"machine.help.{gain.code}.{'prompt' if is_prompt else 'decode'}.{kind}", params)
 
 
 def usable_gpus(snapshot: HardwareSnapshot) -> tuple[GpuInfo, ...]:
@@ -76,6 +121,8 @@ def _software_gpu(snapshot: HardwareSnapshot) -> list[Problem]:
 def _single_channel(snapshot: HardwareSnapshot) -> list[Problem]:
     memory = snapshot.memory
     if memory.channels != 1:
+        return []
+    if memory.is_soldered:
         return []
     code = "single_channel" if memory.modules == 1 else "single_channel_slots"
     gbs = memory.measured_gbs or memory.theoretical_gbs
@@ -125,15 +172,67 @@ def _cpu(snapshot: HardwareSnapshot) -> list[Problem]:
     return found
 
 
+def _power(snapshot: HardwareSnapshot) -> list[Problem]:
+    found = []
+    if snapshot.power.on_battery:
+        found.append(Problem("machine_on_battery", Severity.WARNING))
+    if snapshot.power.is_saving:
+        found.append(Problem("machine_power_saving", Severity.WARNING))
+    return found
+
+
+def _asleep(snapshot: HardwareSnapshot) -> list[Problem]:
+    return [Problem("gpu_asleep", Severity.INFO, {"gpu": gpu.name}) for gpu in snapshot.gpus if gpu.is_asleep]
+
+
+def _old_driver(snapshot: HardwareSnapshot) -> list[Problem]:
+    """An NVIDIA driver or card that today's CUDA builds no longer run on."""
+    found = []
+    for gpu in snapshot.gpus:
+        major, capability = _leading_number(gpu.driver), _leading_number(gpu.compute_capability)
+        if gpu.uuid is None or gpu.kind != "gpu":
+            continue
+        if capability is not None and capability < CUDA_12_CAPABILITY:
+            params: dict[str, ParamValue] = {"gpu": gpu.name, "capability": gpu.compute_capability}
+            found.append(Problem("gpu_too_old_for_cuda", Severity.WARNING, params))
+        elif major is not None and major < CUDA_12_DRIVER:
+            params = {"gpu": gpu.name, "driver": gpu.driver, "needed": CUDA_12_DRIVER}
+            found.append(Problem("driver_too_old", Severity.WARNING, params))
+    return found
+
+
+def _leading_number(text: str | None) -> float | None:
+    """'572.16' and '8.9' -> a number, '31.0.15.5222' (a Windows display version) -> None."""
+    found = re.fullmatch(r"(\d{1,4}(?:\.\d+)?)(?:\.\d+)?", (text or "").strip())
+    return float(found.group(1)) if found else None
+
+
+def plan_findings(estimate: MemoryEstimate) -> tuple[Problem, ...]:
+    """What the open plan finds too small on this machine."""
+    return tuple(
+        Problem(
+            "ram_small_for_plan" if d.kind is DeviceKind.RAM else "vram_small_for_plan",
+            Severity.WARNING,
+            {"device": d.device, "needed_bytes": d.total_bytes, "free_bytes": d.free_bytes, "missing_bytes": -left},
+        )
+        for d in estimate.devices
+        if (left := d.left_bytes) is not None and left < 0
+    )
+
+
 _RULES: tuple[Callable[[HardwareSnapshot], list[Problem]], ...] = (
     _engine_does_not_see_gpu,
     _single_channel,
     _narrow_pcie,
     _ram_small,
+    _power,
+    _old_driver,
     _software_gpu,
     _no_gpu,
+    _asleep,
     _cpu,
     layout_findings,
+    withheld_findings,
 )
 
 
@@ -166,7 +265,7 @@ def _ram_sentence(snapshot: HardwareSnapshot) -> Sentence:
         return Sentence("machine.verdict.ram_unknown", {})
     if memory.channels == 1:
         code = "machine.verdict.ram_one_channel" if measured else "machine.verdict.ram_one_channel_theory"
-        return Sentence(code, {"gbs": gbs, "gain": SECOND_CHANNEL_GAIN})
+        return Sentence(code, {"gbs": gbs})
     if measured:
         return Sentence("machine.verdict.ram_measured", {"gbs": gbs})
     return Sentence("machine.verdict.ram_theory", {"gbs": gbs, "channels": memory.channels})

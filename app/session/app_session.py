@@ -32,6 +32,7 @@ from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.session.learning_controller import LearningController
 from app.session.machine_controller import FreeReason, MachineController
+from app.session.machine_judge import JudgeController
 from app.session.paste_controller import PasteController
 from app.session.plan_files_controller import PlanFilesController, with_recent
 from app.session.run_controller import RunController

@@ -101,6 +101,13 @@ class BoardController(QObject):
             self.replan()
             self.changed.emit()
 
+    def question_of_machine(self) -> tuple[HardwareSnapshot, ModelInfo | None, Wishes | None, DeviceWishes] | None:
+        """What a verdict on the machine follows from; None while the machine has not been looked at."""
+        if self._hardware is None:
+            return None
+        wishes = None if self.model is None else replace(self._board.wishes, preset="fill", n_gpu_layers=None)
+        return self._hardware, self.model, wishes, self.device_wishes
+
     # ---- wishes -----------------------------------------------------------------------------------------------------
 
     def move_cards(self, ids: tuple[str, ...], device: str) -> None:

@@ -21,6 +21,7 @@ from app.engine.locate import EngineBinary
 from app.hardware.types import HardwareSnapshot
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
+from app.session.snapshot_files import read_machine
 from app.work.machine import MachineCalls, with_free_now
 
 _FOCUS_WAIT_MS = 300
@@ -104,6 +105,14 @@ class MachineController(QObject):
         self._age.invalidate()
         self.hardware = snapshot
         self.changed.emit()
+
+    def read_other(self, path: str) -> HardwareSnapshot | None:
+        """A saved machine to compare with; None after telling why it cannot be read."""
+        other = read_machine(path)
+        if isinstance(other, Problem):
+            self.failed.emit(other)
+            return None
+        return other
 
     def look_first(self) -> None:
         """The probes' answer, before the engine has been found; what the engine says comes later and then counts."""

@@ -293,9 +293,9 @@ _OUTPUT: Entries = {
     ),
     "cli.speed.prompt": ("Prompts are read at about {tps:num} tok/s.", "预填充约 {tps:num} tok/s。"),
     "cli.speed.unknown_ram": (
-        "Decode speed unknown: the RAM has not been measured (“lanewise machine --measure-ram --json” makes a snapshot "
+        "Decode speed unknown: the RAM has not been measured (“lanewise machine --measure --json” makes a snapshot "
         "for --hardware).",
-        "解码速度未知：尚未测量内存速度（用“lanewise machine --measure-ram --json”生成快照，再用 --hardware 载入）。",
+        "解码速度未知：尚未测量内存速度（用“lanewise machine --measure --json”生成快照，再用 --hardware 载入）。",
     ),
     "cli.speed.unknown_gpu": (
         "Decode speed unknown: the memory bandwidth of {device} is not known.",

@@ -59,8 +59,8 @@ _LABELS: Entries = {
     "machine.label.ram_modules": ("Modules", "内存条"),
     "machine.label.ram_speed": ("Speed", "频率"),
     "machine.label.channels": ("Channels", "通道"),
-    "machine.label.theoretical": ("Bandwidth, theory", "理论带宽"),
-    "machine.label.measured": ("Bandwidth, measured", "实测带宽"),
+    "machine.label.theoretical": ("Peak bandwidth", "理论带宽"),
+    "machine.label.measured": ("Measured read", "实测带宽"),
     "machine.label.gpu": ("Name", "名称"),
     "machine.label.engine_name": ("Name in the engine", "引擎中的名称"),
     "machine.label.vram_total": ("VRAM", "显存 (VRAM)"),
@@ -79,7 +79,7 @@ _LABELS: Entries = {
     "machine.value.no": ("no", "否"),
     "machine.value.modules": ("{n:num} × {kind}", "{n:num} 条 {kind}"),
     "machine.value.speed": ("{mts:num} MT/s", "{mts:num} MT/s"),
-    "machine.value.channels": ("{n:num} (estimated)", "{n:num}（估计）"),
+    "machine.value.channels": ("{n:num}", "{n:num}"),
     "machine.value.gbs": ("{gbs:num} GB/s", "{gbs:num} GB/s"),
     "machine.value.pcie": ("PCIe {gen}.0 x{width}", "PCIe {gen}.0 x{width}"),
     "machine.value.pcie_now": (
@@ -116,14 +116,15 @@ _SOURCES: Entries = {
         "firmware: the rated speed; it may run slower",
         "固件给出的标称频率，实际可能更低",
     ),
-    "source.estimate": ("calculated from channels and speed", "由通道数和频率计算"),
-    "source.estimate_locator": ("estimated from slot names", "根据插槽名称估计"),
-    "source.estimate_width": ("estimated from bus widths", "根据总线位宽估计"),
-    "source.estimate_count": ("estimated from the number of modules", "根据内存条数量估计"),
+    "source.estimate": ("from channels, speed", "由通道数和频率计算"),
+    "source.estimate_locator": ("from slot names", "根据插槽名称"),
+    "source.estimate_width": ("from bus widths", "根据总线位宽"),
+    "source.estimate_count": ("from module count", "根据内存条数量"),
     "source.measured": ("measured here", "本机实测"),
     "source.nvml": ("NVIDIA driver (NVML)", "NVIDIA 驱动 (NVML)"),
     "source.dxgi": ("Windows graphics (DXGI)", "Windows 图形接口 (DXGI)"),
     "source.engine": ("llama-server --list-devices", "llama-server --list-devices"),
+    "source.rule": ("Lanewise", "Lanewise"),
     "source.user": ("entered by you", "由您输入"),
 }
 
@@ -166,14 +167,12 @@ _VERDICTS: Entries = {
         "留在内存中的部分读取速度最高 {gbs:num} GB/s（{channels:num} 通道理论值），这决定了解码速度。",
     ),
     "machine.verdict.ram_one_channel": (
-        "Decode will be limited by RAM: one channel, {gbs:num} GB/s measured. A second module would give about "
-        "×{gain:num}.",
-        "解码速度受内存限制：单通道，实测 {gbs:num} GB/s。再加一条内存约可提升到 {gain:num} 倍。",
+        "Decode will be limited by RAM: one channel, {gbs:num} GB/s measured.",
+        "解码速度受内存限制：单通道，实测 {gbs:num} GB/s。",
     ),
     "machine.verdict.ram_one_channel_theory": (
-        "Decode will be limited by RAM: one channel, at most {gbs:num} GB/s. A second module would give about "
-        "×{gain:num}.",
-        "解码速度受内存限制：单通道，最高 {gbs:num} GB/s。再加一条内存约可提升到 {gain:num} 倍。",
+        "Decode will be limited by RAM: one channel, at most {gbs:num} GB/s.",
+        "解码速度受内存限制：单通道，最高 {gbs:num} GB/s。",
     ),
     "machine.verdict.ram_unknown": (
         "How fast the RAM is, is not known yet: measure it to get a speed prediction.",
@@ -200,9 +199,9 @@ _FINDINGS: Entries = {
         "{device}（{gpu}）不是真正的显卡，它在 CPU 上运行，速度很慢。请关闭这一列。",
     ),
     "problem.single_channel": (
-        "The RAM seems to run on one channel ({gbs:num} GB/s): there is one module. A second equal one would speed up "
-        "decode by about ×1.8.",
-        "内存似乎只有单通道（{gbs:num} GB/s）：只装了一条内存。再加一条相同的内存，解码速度约可提升到 1.8 倍。",
+        "The RAM seems to run on one channel ({gbs:num} GB/s): there is one module. A second equal one in the other "
+        "channel's slot doubles that bandwidth.",
+        "内存似乎只有单通道（{gbs:num} GB/s）：只装了一条内存。在另一通道的插槽再加一条相同的内存，带宽可翻倍。",
     ),
     "problem.single_channel_slots": (
         "The RAM seems to run on one channel ({gbs:num} GB/s). If there are several modules, put them into the slots "

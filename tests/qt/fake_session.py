@@ -23,9 +23,10 @@ from app.settings.settings import Settings, changed
 from app.work.engines import capabilities_of
 from app.work.exporting import command_text
 from app.work.planning import plan_inputs
-from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_doctor import FakeDoctor
+from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_files import FakePaste, FakePlanFiles
+from tests.qt.fake_machine import FakeJudge, FakeMachine
 
 
 class FakeSession(QObject):
@@ -52,6 +53,8 @@ class FakeSession(QObject):
         self.undo_stack = QUndoStack(self)
         self.hardware = hardware
         self.is_this_machine = True
+        self.machine = FakeMachine([])
+        self.judge = FakeJudge(self)
         self.engine = EngineState(EnginePhase.READY, "C:/llama/llama-server.exe", "b11434")
         self.run = RunState(RunPhase.STOPPED)
         self.chat = ChatState(ChatPhase.IDLE)
@@ -61,8 +64,8 @@ class FakeSession(QObject):
         self.wished = []
         self.plan_files = FakePlanFiles(self.wished, self)
         self.paste = FakePaste(self)
-        self.doctor = FakeDoctor(self)
         self.engines = FakeEngines(self)
+        self.doctor = FakeDoctor(self)
         self._board = BoardState(Wishes())
         self._columns = {}
         if model is not None:

@@ -32,6 +32,7 @@ from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, Engi
 from app.settings import Settings
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
+from tests.qt.fake_machine import FakeJudge, FakeMachine
 
 ANSWER = (
     "A Mixture-of-Experts layer replaces one large feed-forward block with many small ones, the experts, and a router "
@@ -328,6 +329,8 @@ class FakeSession(QObject):
         self.launched: Plan | None = None
         self.hardware: HardwareSnapshot | None = laptop()
         self.is_this_machine = True
+        self.machine = FakeMachine(self.calls)
+        self.judge = FakeJudge(self)
         self.engine = EngineState(EnginePhase.READY, "C:\\llama.cpp\\llama-server.exe", "b11434")
         self.run = RunState(RunPhase.STOPPED)
         self.chat = ChatState(ChatPhase.IDLE)
@@ -376,6 +379,7 @@ class FakeSession(QObject):
 
     def measure_ram(self) -> None:
         self.calls.append(("measure_ram",))
+        self.machine.set_measuring(True)
 
     def refresh_hardware(self) -> None:
         self.calls.append(("refresh_hardware",))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QWidget
 
 from app.common.problem import Problem
+from app.hardware.snapshot_file import load_snapshot
+from app.hardware.types import HardwareSnapshot
 from app.monitor.sample import Sample
 from app.session.engines_controller import GetPhase
 from app.session.state import EnginePhase, EngineState, RunPhase, RunState
@@ -18,6 +20,10 @@ from app.work.downloads.types import DownloadProgress
 from app.work.engine_getting import GetProgress, GetStep
 from tests.qt import fake_engines as engines
 from tests.qt import page_fixtures as fx
+from tests.tools.hardware_data import DATA
+
+_KEPT: list[QWidget] = []
+"""Parents of windows that are drawn alone."""
 
 
 def _keep(page: QWidget, session: fx.FakeSession) -> QWidget:
@@ -72,15 +78,32 @@ def run_no_model() -> QWidget:
     return _keep(RunPage(session), session)
 
 
-def machine_laptop() -> QWidget:
+def _machine(hardware: HardwareSnapshot, *, is_here: bool = True) -> QWidget:
     session = fx.FakeSession()
+    session.hardware, session.is_this_machine, session.judge.is_on = hardware, is_here, True
+    session.machine.age_seconds = 12.0 if is_here else None
     return _keep(MachinePage(session), session)
+
+
+def machine_laptop() -> QWidget:
+    return _machine(fx.laptop())
 
 
 def machine_bare() -> QWidget:
-    session = fx.FakeSession()
-    session.hardware = fx.bare_machine()
-    return _keep(MachinePage(session), session)
+    return _machine(fx.bare_machine())
+
+
+def saved_machine(name: str) -> Callable[[], QWidget]:
+    """The page for one of the example machines."""
+    return lambda: _machine(load_snapshot(DATA / f"{name}.json"), is_here=False)
+
+
+def machine_compare() -> QWidget:
+    page = _machine(fx.laptop())
+    page.resize(1282, 768)
+    page.compare_with(load_snapshot(DATA / "desktop-single-channel.json"), "office-pc.json")
+    _KEPT.append(page)
+    return page.comparison
 
 
 def settings_ready() -> QWidget:
@@ -133,6 +156,8 @@ SCENES: dict[str, Callable[[], QWidget]] = {
     "run-no-model": run_no_model,
     "machine-laptop": machine_laptop,
     "machine-bare": machine_bare,
+    "machine-compare": machine_compare,
+    **{f"machine-{path.stem}": saved_machine(path.stem) for path in sorted(DATA.glob("*.json"))},
     "settings-ready": settings_ready,
     "settings-building": settings_building,
     "settings-engines": settings_engines,

@@ -8,13 +8,16 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
 
-from app.common.problem import Problem, Severity
-from app.ui.pages.machine import FindingRow, MachinePage
-from app.ui.pages.machine_facts import Fact, machine_groups, source_text, taken_at_text
+from app.hardware.snapshot_file import load_snapshot
+from app.planner.types import MemoryEstimate
+from app.ui.pages.machine import FindingRow, MachinePage, age_text
+from app.ui.pages.machine_card import ConfidenceMark
 from app.ui.plots.core_strip import CoreStrip
 from app.ui.theme.manager import ThemeManager
 from app.words import Language, set_language
+from app.work.machine_facts import machine_groups, source_text, taken_at_text
 from tests.qt import page_fixtures as fx
+from tests.tools.hardware_data import DATA
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def test_that_a_link_at_full_speed_is_not_called_idle():
 
 def test_that_channels_are_an_estimate_with_its_reason():
     channels = facts(fx.laptop(), "ram")["Channels"]
-    assert channels == Fact("Channels", "2 (estimated)", "estimated from slot names", "")
+    assert (channels.value, channels.source, channels.confidence) == ("2", "from slot names", "estimated")
 
 
 def test_that_the_engines_cores_come_with_the_reason():
@@ -78,20 +81,20 @@ def test_that_the_engines_cores_come_with_the_reason():
 def test_that_unknown_facts_say_what_would_reveal_them_and_are_never_zero():
     ram = facts(fx.bare_machine(), "ram")
     assert all(fact.value is None and fact.hint and not fact.source for fact in ram.values())
-    assert "Measure RAM speed" in ram["Bandwidth, measured"].hint
+    assert "Measure RAM speed" in ram["Measured read"].hint
 
 
 def test_that_a_card_the_engine_does_not_list_is_called_unusable_only_after_asking():
-    asked = facts(fx.laptop(), "gpu", 1)["Name in the engine"]
+    asked = facts(fx.laptop(), "engine")["Intel(R) UHD Graphics"]
     assert asked.value == "not usable by this engine"
-    not_asked = facts(dataclasses.replace(fx.laptop(), engine_asked=False), "gpu", 1)["Name in the engine"]
+    not_asked = facts(dataclasses.replace(fx.laptop(), engine_asked=False), "engine")["Intel(R) UHD Graphics"]
     assert not_asked.value is None
     assert not_asked.hint == "the engine has not been asked yet"
 
 
 def test_that_a_strange_time_is_shown_as_it_is():
-    assert taken_at_text(fx.laptop()) == "2026-11-29 14:00"
-    assert taken_at_text(dataclasses.replace(fx.laptop(), taken_at="last week")) == "last week"
+    assert taken_at_text(fx.laptop().taken_at) == "2026-11-29 14:00"
+    assert taken_at_text("last week") == "last week"
 
 
 def test_that_a_saved_machine_is_measured_where_it_stands():
@@ -102,7 +105,20 @@ def test_that_a_saved_machine_is_measured_where_it_stands():
 # The page.
 
 
-def test_that_the_verdict_stands_on_top(page):
+def test_that_the_verdict_names_the_limits_and_what_would_help(page, session):
+    session.judge.is_on = True
+    session.hardware = load_snapshot(DATA / "desktop-two-unequal-gpus.json")
+    page.show()
+    session.hardware_changed.emit()
+    limit, help_ = page.verdict.splitlines()
+    assert limit.startswith("Decode is limited by ")
+    assert "RTX 4070 Ti" in help_
+    assert "×" in help_
+    assert "since no model is open" in shown(page)
+    page.close()
+
+
+def test_that_until_it_is_judged_the_page_says_what_the_machine_offers(page):
     assert page.verdict.splitlines() == [
         "NVIDIA GeForce RTX 4080 Laptop GPU: 11.7 GiB of 12.0 GiB VRAM are free.",
         "What stays in RAM is read at 71.2 GB/s (measured): that limits decode.",
@@ -133,21 +149,80 @@ def test_that_measuring_shows_at_once_and_ends_with_the_new_snapshot(page, sessi
     assert page.measure_button.text() == "Measure RAM speed again"
     page.measure_button.click()
     assert session.calls == [("measure_ram",)]
-    assert page.measure_button.text() == "Measuring RAM speed…"
-    assert not page.measure_button.isEnabled()
-    memory = dataclasses.replace(session.hardware.memory, measured_gbs=38.0)
+    assert page.measure_button.text() == "Stop measuring"
+    memory = dataclasses.replace(session.hardware.memory, measured_gbs=38.0, measured_at="2026-11-29T15:00:00+08:00")
     session.hardware = dataclasses.replace(session.hardware, memory=memory)
     session.hardware_changed.emit()
-    assert page.measure_button.isEnabled()
+    session.machine.set_measuring(False)
+    assert page.measure_button.text() == "Measure RAM speed again"
     assert "38 GB/s" in shown(page)
+    assert "Measured 2026-11-29 15:00." in shown(page)
 
 
-def test_that_a_measurement_that_failed_gives_the_button_back(page, session):
+def test_that_a_second_click_stops_a_measurement(page, session):
     page.measure_button.click()
-    session.message_raised.emit(Problem("exported", Severity.INFO, {"path": "x"}))
-    assert not page.measure_button.isEnabled()
-    session.message_raised.emit(Problem("bandwidth_cancelled", Severity.ERROR))
-    assert page.measure_button.isEnabled()
+    page.measure_button.click()
+    assert session.calls == [("measure_ram",), ("cancel_measuring",)]
+    assert page.measure_button.text() == "Measure RAM speed again"
+
+
+def test_that_the_age_of_free_memory_stands_beside_it_and_grows_without_asking_anybody(page, session):
+    assert "12 s ago" in shown(page)
+    before = page.cards
+    session.machine.age_seconds = 190.0
+    session.machine.freshness_changed.emit()
+    assert "3 min ago" in shown(page)
+    assert page.cards == before
+    assert session.calls == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, ""), (0.4, "just now"), (119, "119 s ago"), (7300, "2 hours ago"), (1e6, "277 hours ago")],
+)
+def test_that_an_age_is_told_in_words(seconds, text):
+    assert age_text(seconds) == text
+
+
+def test_that_marks_tell_measured_and_estimated_and_unknown_facts(page, session):
+    marks = [mark.text() for mark in page.findChildren(ConfidenceMark)]
+    assert {"measured", "estimated", "unknown"} == set(marks)
+    for mark in page.findChildren(ConfidenceMark):
+        assert mark.toolTip()
+
+
+def test_that_an_open_plan_too_large_for_this_machine_is_warned_of(page, session):
+    ram = session.plan.estimate.get("RAM")
+    full = dataclasses.replace(ram, free_bytes=ram.total_bytes - (1 << 30))
+    session.plan = dataclasses.replace(session.plan, estimate=MemoryEstimate((full,)))
+    session.hardware_changed.emit()
+    assert "1 024 MiB are missing" in shown(page)
+
+
+def test_that_a_snapshot_is_compared_side_by_side_with_marks_and_both_verdicts(page, session, monkeypatch, tmp_path):
+    session.machine.other = load_snapshot(DATA / "desktop-single-channel.json")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(tmp_path / "office pc.json"), ""))
+    next(b for b in page.findChildren(QAbstractButton) if b.text() == "Compare with snapshot…").click()
+    window = page.comparison
+    assert window.isVisible()
+    text = shown(window)
+    for part in ("This machine", "office pc.json", "≠", "21.3 GB/s", "89.6 GB/s"):
+        assert part in text
+    assert all(verdict.startswith(("Decode", "Qwen3")) for verdict in window.verdicts)
+    same = next(row.label for row in window.rows if not row.differs)
+    assert not [label for label in window.findChildren(QLabel) if label.text() == same and label.isVisible()]
+    window.only_differences.setChecked(False)
+    QApplication.processEvents()
+    assert [label for label in window.findChildren(QLabel) if label.text() == same]
+    window.close()
+    assert page.comparison is None
+
+
+def test_that_a_file_that_is_no_snapshot_opens_no_comparison(page, session, monkeypatch):
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: ("broken.json", ""))
+    page._on_compare()
+    assert page.comparison is None
+    assert session.calls == [("read_other", "broken.json")]
 
 
 def test_that_the_same_snapshot_does_not_rebuild_the_cards(page, session):

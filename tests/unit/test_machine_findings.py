@@ -5,10 +5,12 @@ import dataclasses
 import pytest
 
 from app.common.problem import Problem, Severity
-from app.diagnose.machine import machine_findings, machine_verdict, usable_gpus
+from app.diagnose.machine import machine_findings, machine_verdict, plan_findings, usable_gpus
 from app.hardware.cpu_choice import CpuLimits, describe_cpu, plain_cores
 from app.hardware.snapshot_file import load_snapshot
-from app.hardware.types import CoreKind, CpuCore, GpuInfo, HardwareSnapshot, MemoryInfo
+from app.hardware.types import CoreKind, CpuCore, GpuInfo, HardwareSnapshot, MemoryInfo, PowerInfo
+from app.model.types import Role
+from app.planner.types import DeviceEstimate, DeviceKind, MemoryEstimate
 from app.words import ENTRIES, Language, say_in, say_problem
 from tests.tools.hardware_data import DATA
 
@@ -79,6 +81,54 @@ def test_that_integrated_graphics_alone_and_few_p_cores_are_only_explained():
     )
     u_series = describe_cpu("U", two, CpuLimits(), False)  # field report CPU-06
     assert _codes(_plain(_gpu(), cpu=u_series))["few_p_cores"].params == {"p": 2, "e": 8}
+
+
+def test_that_battery_and_power_saver_are_warned_of_and_unknown_power_is_not():
+    tired = dataclasses.replace(_plain(_gpu()), power=PowerInfo(on_battery=True, is_saving=True))
+    found = _codes(tired)
+    assert set(found) == {"machine_on_battery", "machine_power_saving"}
+    assert all(p.severity is Severity.WARNING for p in found.values())
+    assert _codes(dataclasses.replace(tired, power=PowerInfo(False, False))) == {}
+
+
+def test_that_a_card_switched_off_by_hybrid_graphics_is_explained():
+    assert _codes(_plain(_gpu(is_asleep=True)))["gpu_asleep"].severity is Severity.INFO
+    assert _codes(_plain(_gpu(is_asleep=False))) == {}
+
+
+@pytest.mark.parametrize(
+    ("driver", "capability", "code"),
+    [
+        ("572.16", "8.9", None),
+        ("535.183.01", "6.1", None),
+        ("470.256.02", "6.1", "driver_too_old"),
+        ("470.256.02", "3.5", "gpu_too_old_for_cuda"),
+        (None, None, None),
+        ("unknown", "?", None),
+    ],
+)
+def test_that_an_nvidia_driver_or_card_too_old_for_cuda_12_is_told(driver, capability, code):
+    card = _gpu(uuid="GPU-1", driver=driver, compute_capability=capability)
+    assert set(_codes(_plain(card))) == ({code} if code else set())
+
+
+def test_that_another_makers_driver_version_is_not_taken_for_nvidias():
+    assert _codes(_plain(_gpu("AMD Radeon", driver="31.0.15.5222"))) == {}
+
+
+def test_that_soldered_memory_is_not_told_to_get_a_second_module():
+    soldered = MemoryInfo(16 * GIB, 12 * GIB, "LPDDR4X", 4, 1, 4266, 34.1, is_soldered=True)
+    assert not {"single_channel", "single_channel_slots"} & set(_codes(_plain(_gpu(), memory=soldered)))
+
+
+def test_that_a_plan_too_large_for_ram_and_card_names_both_and_what_is_missing():
+    ram = DeviceEstimate("RAM", DeviceKind.RAM, {Role.ROUTED_EXPERT: 20 * GIB}, 0, 0, 0, 0, 0, 32 * GIB, 18 * GIB)
+    card = DeviceEstimate("CUDA0", DeviceKind.GPU, {Role.ATTENTION: 7 * GIB}, GIB, 0, 0, 0, 0, 8 * GIB, 7 * GIB)
+    found = {p.code: p for p in plan_findings(MemoryEstimate((card, ram)))}
+    assert found["ram_small_for_plan"].params["missing_bytes"] == 2 * GIB
+    assert found["vram_small_for_plan"].params["device"] == "CUDA0"
+    assert all("—" not in say_problem(p) for p in found.values())
+    assert plan_findings(MemoryEstimate((dataclasses.replace(card, free_bytes=None),))) == ()
 
 
 def test_that_a_virtual_machine_without_a_gpu_says_both():
@@ -157,7 +207,7 @@ def test_that_a_measured_single_channel_is_said_with_its_figure():
     snapshot = dataclasses.replace(snapshot, memory=dataclasses.replace(snapshot.memory, measured_gbs=18.2))
     sentence = machine_verdict(snapshot)[1]
     assert say_in(Language.EN, sentence.code, **sentence.params) == (
-        "Decode will be limited by RAM: one channel, 18.2 GB/s measured. A second module would give about ×1.8."
+        "Decode will be limited by RAM: one channel, 18.2 GB/s measured."
     )
 
 

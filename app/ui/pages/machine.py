@@ -1,28 +1,47 @@
-"""The machine page: what this computer is, who says so, what is unknown, and what it means for a plan."""
+"""The machine page: what this computer is, who says so, how sure that is, and what it means for a plan."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtCore import QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from typing_extensions import override
 
 from app.common.problem import Problem
-from app.diagnose.machine import machine_findings, machine_verdict
+from app.diagnose.machine import machine_findings, plan_findings
 from app.hardware.types import HardwareSnapshot
 from app.ui.pages.machine_card import FactCard
-from app.ui.pages.machine_facts import FactGroup, machine_groups
+from app.ui.pages.machine_compare import CompareMachines
+from app.ui.pages.machine_head import MachineHead
 from app.ui.plots.core_strip import CoreStrip
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import PlainButton
 from app.ui.widgets.frames import CardFrame
-from app.ui.widgets.labels import Chip, DimLabel, SectionTitle, set_look
+from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.words import say, say_problem, with_words
+from app.work.machine_facts import FactGroup, machine_groups
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
 
 _ICONS = {"error": ("error", "error"), "warning": ("warning", "warning"), "info": ("info", "text_dim")}
+_AGE_MS = 1000
+_LEFT = ("cpu", "ram", "system")
+
+
+def age_text(seconds: float | None) -> str:
+    """'12 s ago', '3 min ago'; '' where nothing is known."""
+    if seconds is None:
+        return ""
+    if seconds < 2:
+        return say("machine_page.age.now")
+    for unit, length, limit in (("seconds", 1, 120), ("minutes", 60, 7200), ("hours", 3600, float("inf"))):
+        if seconds < limit:
+            return say(f"machine_page.age.{unit}", n=int(seconds // length))
+    raise AssertionError(seconds)
 
 
 class FindingRow(QWidget):
@@ -59,56 +78,35 @@ class MachinePage(QWidget):
     def __init__(self, session: AppSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._shown: HardwareSnapshot | None = None
-        self._measuring_since: HardwareSnapshot | None = None
+        self._shown: tuple[HardwareSnapshot, tuple[Problem, ...]] | None = None
         self._cards: list[FactCard] = []
-        self._make_head()
-        self._body = QWidget()
+        self._compare: CompareMachines | None = None
+        self._head = MachineHead(session)
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setWidget(self._body)
+        self._scroll.setWidget(QWidget())
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._head)
         layout.addWidget(self._scroll, 1)
+        self._clock = QTimer(self)
+        self._clock.setInterval(_AGE_MS)
+        self._clock.timeout.connect(self._show_age)
+        self._head.load_requested.connect(self._on_load)
+        self._head.save_requested.connect(self._on_save)
+        self._head.compare_requested.connect(self._on_compare)
         session.hardware_changed.connect(self._on_hardware_changed)
-        session.message_raised.connect(self._on_message)
+        session.plan_changed.connect(self._on_plan_changed)
+        session.machine.freshness_changed.connect(self._show_age)
         self._on_hardware_changed()
-
-    def _make_head(self) -> None:
-        self._head = QWidget()
-        self._title = SectionTitle(say("machine.title"), factor=1.3)
-        self._os = Chip()
-        self._refresh = PlainButton(say("machine.refresh"))
-        self._refresh.clicked.connect(self._session.refresh_hardware)
-        self._measure = PlainButton(say("machine.measure"))
-        self._measure.clicked.connect(self._on_measure)
-        self._load = PlainButton(say("machine.load"))
-        self._load.clicked.connect(self._on_load)
-        self._save = PlainButton(say("machine.save"))
-        self._save.clicked.connect(self._on_save)
-        self._verdict = SectionTitle(factor=1.05)
-        self._verdict.setWordWrap(True)
-        top = QHBoxLayout()
-        top.setSpacing(8)
-        top.addWidget(self._title)
-        top.addWidget(self._os)
-        top.addStretch(1)
-        for button in (self._load, self._save, self._refresh, self._measure):
-            top.addWidget(button)
-        column = QVBoxLayout(self._head)
-        column.setContentsMargins(16, 10, 16, 4)
-        column.setSpacing(6)
-        column.addLayout(top)
-        column.addWidget(self._verdict)
 
     @property
     def verdict(self) -> str:
         """The verdict sentences."""
-        return self._verdict.text()
+        return self._head.verdict
 
     @property
     def cards(self) -> tuple[FactCard, ...]:
@@ -118,35 +116,42 @@ class MachinePage(QWidget):
     @property
     def measure_button(self) -> PlainButton:
         """Measure RAM speed."""
-        return self._measure
+        return self._head.measure_button
+
+    @property
+    def comparison(self) -> CompareMachines | None:
+        """The window with two machines side by side, while it is open."""
+        return self._compare
 
     @Slot()
     def _on_hardware_changed(self) -> None:
         snapshot = self._session.hardware
-        if self._measuring_since is None or self._measuring_since is not snapshot:
-            self._set_measuring(None)
-        self._save.setEnabled(snapshot is not None)
-        self._show_whose()
+        self._head.show_buttons()
+        if self.isVisible():
+            self._session.judge.ask()
+        self._head.show_verdict()
         if snapshot is None:
-            self._verdict.setText(say("machine_page.looking"))
-            self._os.hide()
             return
-        if snapshot == self._shown:
-            return
-        self._shown = snapshot
-        self._os.setText(snapshot.os)
-        self._os.show()
-        self._verdict.setText("\n".join(say(s.code, **s.params) for s in machine_verdict(snapshot)))
-        self._fill(snapshot)
+        plan = self._session.plan
+        short = plan_findings(plan.estimate) if plan is not None else ()
+        if (snapshot, short) != self._shown:
+            self._shown = (snapshot, short)
+            self._fill(snapshot, short)
+        self._show_age()
 
-    def _fill(self, snapshot: HardwareSnapshot) -> None:
-        """Make the cards anew: a snapshot changes when the user asks, not by itself."""
+    @Slot()
+    def _on_plan_changed(self) -> None:
+        if self.isVisible():  # a drag on the board makes many plans; the next look at this page catches up
+            self._on_hardware_changed()
+
+    def _fill(self, snapshot: HardwareSnapshot, short: tuple[Problem, ...]) -> None:
+        """Make the cards anew: a snapshot changes when there is a reason, not by itself."""
         position = self._scroll.verticalScrollBar().value()
         body = QWidget()
         column = QVBoxLayout(body)
         column.setContentsMargins(16, 6, 16, 14)
         column.setSpacing(10)
-        findings = (*machine_findings(snapshot), *with_words(snapshot.problems))
+        findings = (*short, *machine_findings(snapshot), *with_words(snapshot.problems))
         if findings:
             card = CardFrame(spacing=6)
             card.body.addWidget(SectionTitle(say("machine_page.findings")))
@@ -165,7 +170,7 @@ class MachinePage(QWidget):
         for group in machine_groups(snapshot, is_here=self._session.is_this_machine):
             card = self._card(group, snapshot)
             self._cards.append(card)
-            (left if group.kind in ("cpu", "ram") else right).addWidget(card)
+            (left if group.kind in _LEFT else right).addWidget(card)
         if not snapshot.gpus:
             right.insertWidget(0, self._no_gpu_card(snapshot))
         columns = QHBoxLayout()
@@ -176,8 +181,9 @@ class MachinePage(QWidget):
             columns.addLayout(column, 1)
         return columns
 
-    @staticmethod
-    def _card(group: FactGroup, snapshot: HardwareSnapshot) -> FactCard:
+    def _card(self, group: FactGroup, snapshot: HardwareSnapshot) -> FactCard:
+        if group.kind == "engine" and self._session.engine.build is not None and self._session.is_this_machine:
+            group = dataclasses.replace(group, subtitle=f"llama-server {self._session.engine.build}")
         card = FactCard(group)
         if group.kind == "cpu":
             strip = CoreStrip(ThemeManager.of_app(), show_load=False)
@@ -196,32 +202,26 @@ class MachinePage(QWidget):
         card.body.addWidget(DimLabel(say(code), wrap=True))
         return card
 
-    def _show_whose(self) -> None:
-        """This machine or a saved one: the second has no RAM that could be measured here."""
-        is_here = self._session.is_this_machine
-        self._title.setText(say("machine.title" if is_here else "machine.title_saved"))
-        self._refresh.setText(say("machine.refresh" if is_here else "machine.back"))
-        self._measure.setToolTip("" if is_here else say("problem.saved_machine_not_measured"))
-
-    def _set_measuring(self, since: HardwareSnapshot | None) -> None:
-        self._measuring_since = since
-        snapshot = self._session.hardware
-        is_known = snapshot is not None and snapshot.memory.measured_gbs is not None
-        code = "machine_page.measure_again" if is_known else "machine.measure"
-        self._measure.setText(say(code if since is None else "machine.measuring"))
-        self._measure.setEnabled(since is None and snapshot is not None and self._session.is_this_machine)
-        set_look(self._measure, "plain" if is_known else "primary")
+    # What grows old.
 
     @Slot()
-    def _on_measure(self) -> None:
-        self._set_measuring(self._session.hardware)
-        self._session.measure_ram()
+    def _show_age(self) -> None:
+        text = age_text(self._session.machine.age_seconds)
+        for card in self._cards:
+            card.set_age(text)
 
-    @Slot(object)
-    def _on_message(self, problem: Problem) -> None:
-        """A measurement that failed ends with a message instead of a new snapshot."""
-        if self._measuring_since is not None and problem.code.startswith("bandwidth"):
-            self._set_measuring(None)
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._clock.start()
+        self._on_hardware_changed()
+
+    @override
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._clock.stop()
+
+    # Files.
 
     @Slot()
     def _on_save(self) -> None:
@@ -236,3 +236,28 @@ class MachinePage(QWidget):
         path, _ = QFileDialog.getOpenFileName(self, say("machine.load"), "", say("machine_page.snapshot_files"))
         if path:
             self._session.load_snapshot(path)
+
+    @Slot()
+    def _on_compare(self) -> None:
+        title = say("machine_page.compare")
+        path, _ = QFileDialog.getOpenFileName(self, title, "", say("machine_page.snapshot_files"))
+        other = self._session.machine.read_other(path) if path else None
+        if other is not None:
+            self.compare_with(other, path)
+
+    def compare_with(self, other: HardwareSnapshot, path: str) -> None:
+        """Open the window with the shown machine and this one side by side."""
+        shown = self._session.hardware
+        if shown is None:
+            return
+        if self._compare is not None:
+            self._compare.close()
+        self._compare = CompareMachines(shown, other, path, is_here=self._session.is_this_machine, parent=self)
+        window = self._compare
+        window.finished.connect(self._on_compare_closed)
+        self._session.judge.judge_each((shown, other), window.show_verdicts)
+        window.show()
+
+    @Slot()
+    def _on_compare_closed(self) -> None:
+        self._compare = None

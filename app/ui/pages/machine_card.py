@@ -1,17 +1,31 @@
-"""One card of facts: label, value, source; an unknown value stands with what would reveal it."""
+"""One card of facts: label, value, source, how sure; an unknown value stands with what would reveal it."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
-from app.ui.pages.machine_facts import Fact, FactGroup
-from app.ui.theme.fonts import tabular
+from app.ui.theme.fonts import scaled, tabular
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.words import say
+from app.work.machine_facts import Fact, FactGroup
 
 _SELECTABLE = Qt.TextInteractionFlag.TextSelectableByMouse
+_LABEL_WIDTH, _LONG_LABEL = 15, 22
+_LIVE = ("free_bytes", "available_bytes")
+"""Facts that grow old: their age stands beside them."""
+
+
+class ConfidenceMark(QLabel):
+    """A word in a rounded box: measured, estimated, unknown. What was simply told has none."""
+
+    def __init__(self, confidence: str, parent: QWidget | None = None) -> None:
+        super().__init__(say(f"confidence.{confidence}"), parent)
+        self.setProperty("look", "chip")
+        self.setFont(scaled(self.font(), 0.85))
+        self.setToolTip(say(f"confidence.{confidence}.tip"))
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
 
 class FactCard(CardFrame):
@@ -20,6 +34,7 @@ class FactCard(CardFrame):
     def __init__(self, group: FactGroup, parent: QWidget | None = None) -> None:
         super().__init__(parent, spacing=8)
         self._group = group
+        self._ages: list[QLabel] = []
         self.setAccessibleName(group.title)
         head = QHBoxLayout()
         head.setSpacing(8)
@@ -29,7 +44,7 @@ class FactCard(CardFrame):
         head.addStretch(1)
         self.body.addLayout(head)
         self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(14)
+        self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(6)
         self._grid.setColumnStretch(1, 1)
         last_hint = ""
@@ -43,29 +58,50 @@ class FactCard(CardFrame):
         """What the card shows."""
         return self._group
 
+    def set_age(self, text: str) -> None:
+        """How old the figures of free memory are; "" hides it."""
+        for label in self._ages:
+            label.setText(text)
+
     def _add_row(self, row: int, fact: Fact, *, show_hint: bool) -> None:
         """A hint that the line above has given already is spoken, but not shown again."""
-        label = DimLabel(fact.label)
-        label.setMinimumWidth(label.fontMetrics().horizontalAdvance("0") * 16)
-        value = QLabel(fact.value if fact.value is not None else say("machine.value.unknown"))
+        label = DimLabel(fact.label, wrap=len(fact.label) > _LONG_LABEL)
+        label.setMinimumWidth(label.fontMetrics().horizontalAdvance("0") * _LABEL_WIDTH)
+        top = Qt.AlignmentFlag.AlignTop
+        self._grid.addWidget(label, row, 0, top)
+        self._grid.addLayout(self._value_cell(fact, show_hint), row, 1)
+        if fact.source:
+            source = DimLabel(fact.source)
+            source.setAlignment(Qt.AlignmentFlag.AlignRight | top)
+            source.setToolTip(say(f"confidence.{fact.confidence}.tip"))
+            self._grid.addWidget(source, row, 2, top)
+
+    def _value_cell(self, fact: Fact, show_hint: bool) -> QGridLayout:
+        value = QLabel(fact.value if fact.value is not None else "—")
         value.setFont(tabular(value.font()))
         value.setWordWrap(True)
         value.setTextInteractionFlags(_SELECTABLE)
-        value.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         if fact.value is None:
             value.setProperty("look", "dim")
-        spoken = [f"{fact.label}: {value.text()}", fact.source, fact.hint]
+        shown = fact.value if fact.value is not None else say("machine.value.unknown")
+        spoken = [f"{fact.label}: {shown}", fact.source, say(f"confidence.{fact.confidence}"), fact.hint]
         value.setAccessibleName(". ".join(part for part in spoken if part))
-        source = DimLabel(fact.source)
-        source.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         cell = QGridLayout()
         cell.setContentsMargins(0, 0, 0, 0)
-        cell.setSpacing(0)
+        cell.setHorizontalSpacing(8)
+        cell.setVerticalSpacing(0)
+        value.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         cell.addWidget(value, 0, 0)
+        beside: list[QLabel] = []
+        if fact.key.rpartition(".")[2] in _LIVE and fact.value is not None:
+            beside.append(DimLabel())
+            self._ages.append(beside[0])
+        if fact.confidence != "told":
+            beside.append(ConfidenceMark(fact.confidence))
+        value.setWordWrap(not beside)
+        for column, label in enumerate(beside, start=1):
+            cell.addWidget(label, 0, column, Qt.AlignmentFlag.AlignVCenter)
+        cell.setColumnStretch(len(beside) + 1 if beside else 0, 1)
         if fact.hint and show_hint:
-            hint = DimLabel(fact.hint, wrap=True)
-            cell.addWidget(hint, 1, 0)
-        top = Qt.AlignmentFlag.AlignTop
-        self._grid.addWidget(label, row, 0, top)
-        self._grid.addLayout(cell, row, 1)
-        self._grid.addWidget(source, row, 2, top)
+            cell.addWidget(DimLabel(fact.hint, wrap=True), 1, 0, 1, len(beside) + 2)
+        return cell

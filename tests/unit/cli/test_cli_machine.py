@@ -57,3 +57,55 @@ def test_that_cards_without_an_engines_name_are_told(run, moe, tmp_path):
 def test_that_a_machine_without_a_gpu_has_no_column_for_one(run, moe):
     said = run("plan", moe, "--json", "--hardware", NO_GPU)
     assert [device["name"] for device in said.json["devices"]] == ["RAM"]
+
+
+def test_that_the_json_names_value_unit_source_and_confidence_of_each_fact(run):
+    told = run("machine", "--json", "--hardware", LAPTOP).json
+    facts = {fact["key"]: fact for fact in told["facts"]}
+    assert facts["memory.theoretical_gbs"] == {
+        "key": "memory.theoretical_gbs",
+        "value": 76.8,
+        "unit": "GB/s",
+        "text": "76.8 GB/s",
+        "source": "from channels, speed",
+        "confidence": "estimated",
+        "note": "",
+    }
+    assert facts["memory.measured_gbs"]["value"] is None
+    assert facts["memory.measured_gbs"]["confidence"] == "unknown"
+    assert told["verdict"]["decode_limit"] == "ram"
+    assert told["verdict"]["decode"] > 10
+    assert all(gain["decode_factor"] is None or gain["decode_factor"] > 0 for gain in told["verdict"]["gains"])
+
+
+def test_that_two_machines_side_by_side_mark_what_differs_and_exit_with_one(run):
+    said = run("machine", "--hardware", LAPTOP, "--compare", NO_GPU)
+    assert said.code == 1
+    assert "≠ Model" in said.out
+    assert "laptop-rtx4080-i7-13700h.json" in said.out
+    assert "vm-no-gpu.json" in said.out
+
+
+def test_that_a_machine_beside_itself_is_the_same_and_exits_with_zero(run):
+    told = run("machine", "--json", "--hardware", LAPTOP, "--compare", LAPTOP)
+    assert told.code == 0
+    assert told.json.keys() == {"left", "right", "verdicts", "rows"}
+    assert not any(row["differs"] for row in told.json["rows"])
+    row = told.json["rows"][0]
+    assert row.keys() == {"group", "key", "label", "differs", "left", "right"}
+
+
+def test_that_a_file_to_compare_with_that_is_none_is_bad_input(run, tmp_path):
+    (tmp_path / "x.json").write_text("no", encoding="utf-8")
+    said = run("machine", "--compare", tmp_path / "x.json")
+    assert said.code == 2
+    assert "x.json" in said.sentence
+
+
+def test_that_measuring_on_request_is_kept_for_the_next_look(run, monkeypatch):
+    monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled: 43.21)
+    assert run("machine", "--measure", "--json").json["memory"]["measured_gbs"] == 43.21
+    again = run("machine", "--json").json
+    assert again["memory"]["measured_gbs"] == 43.21
+    assert again["memory"]["measured_at"]
+    assert run("machine", "--measure-ram", "--json").code == 0

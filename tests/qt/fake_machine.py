@@ -1,0 +1,57 @@
+"""The machine's part of a fake session: no hardware is asked, and a verdict is worked out at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from app.diagnose.machine_upgrades import Judgement
+from app.hardware.types import HardwareSnapshot
+from app.work.machine_verdict import judge_machine
+
+
+class FakeMachine(QObject):
+    """What ``AppSession.machine`` shows of itself."""
+
+    freshness_changed = Signal()
+    measuring_changed = Signal()
+
+    def __init__(self, calls: list[tuple[object, ...]]) -> None:
+        super().__init__()
+        self._calls = calls
+        self.age_seconds: float | None = 12.0
+        self.is_measuring = False
+        self.other: HardwareSnapshot | None = None
+
+    def set_measuring(self, on: bool) -> None:
+        self.is_measuring = on
+        self.measuring_changed.emit()
+
+    def cancel_measuring(self) -> None:
+        self._calls.append(("cancel_measuring",))
+        self.set_measuring(False)
+
+    def read_other(self, path: str) -> HardwareSnapshot | None:
+        self._calls.append(("read_other", path))
+        return self.other
+
+
+class FakeJudge(QObject):
+    """Judges at once, on the thread that asks."""
+
+    changed = Signal()
+
+    def __init__(self, session: Any) -> None:
+        super().__init__()
+        self._session = session
+        self.result: Judgement | None = None
+        self.is_on = False
+
+    def ask(self) -> None:
+        if self.is_on and self._session.hardware is not None:
+            self.result = judge_machine(self._session.hardware)
+            self.changed.emit()
+
+    def judge_each(self, machines, then) -> None:
+        then(tuple(judge_machine(machine) for machine in machines))
