@@ -10,6 +10,7 @@ from app.cli.console import print_error, print_json, print_note, print_text
 from app.cli.engines_text import EngineRow, GetTeller, engine_json, engines_text, offer_json, offers_text, used_text
 from app.common.paths import AppPaths, app_paths
 from app.common.problem import ProblemError, fail
+from app.engine.capabilities import DOES_NOT_RUN
 from app.engine.release_choice import Offer
 from app.hardware.types import GpuInfo
 from app.settings.settings import changed
@@ -21,7 +22,8 @@ from app.work.engine_knowing import engine_warnings
 from app.work.engine_registry import add_engine, forget_engine, look_at_engines, remember, use_engine
 from app.work.engine_store import KnownEngine, in_order, load_store
 
-_TRY_NEXT = ("engine_sees_no_card", "engine_broken", "engine_dll_missing", "engine_dll_wrong", "engine_cpu_unsupported")
+_TRY_NEXT = ("engine_sees_no_card", *DOES_NOT_RUN)
+"""After these another package may work."""
 _BAD_INPUT = ("archive_missing", "archive_kind", "download_address_bad", "release_no_package", "archive_no_server")
 _ACTIONS = ("get", "packages", "from", "use", "back", "forget", "add")
 

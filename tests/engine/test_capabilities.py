@@ -96,7 +96,7 @@ def test_that_a_program_that_is_no_llama_server_is_broken(fake_engine, tmp_path)
 def test_that_a_file_that_is_no_program_is_broken(tmp_path):
     program = tmp_path / "llama-server"
     program.write_text("not a program")
-    with pytest.raises(ProblemError, match="engine_broken"):
+    with pytest.raises(ProblemError, match="engine_not_executable"):
         read_capabilities(EngineBinary(str(program)), tmp_path / "cache")
 
 
@@ -132,7 +132,9 @@ def test_that_a_program_that_may_not_be_run_says_so(fake_engine, tmp_path):
     os.chmod(engine.path, 0o644)
     with pytest.raises(ProblemError) as caught:
         read_capabilities(engine, tmp_path / "cache")
-    assert (caught.value.problem.code, caught.value.problem.params["why"]) == ("engine_broken", "Permission denied")
+    assert (caught.value.problem.code, caught.value.problem.params["why"]) == (
+        "engine_not_executable", "Permission denied"
+    )  # fmt: skip
 
 
 def test_that_a_name_that_is_no_unicode_is_fine(fake_engine, tmp_path):

@@ -135,7 +135,8 @@ def test_that_the_runtime_lies_beside_the_server(mirror, paths):
     ("server", "code"),
     [
         (b"#!/bin/sh\nexit 3\n", "engine_broken"),
-        (b"no program", "engine_broken"),
+        (b"no program", "engine_wrong_platform"),
+        (b"#!/bin/sh\necho \"x: version \\`GLIBC_2.39' not found\" >&2; exit 1\n", "engine_dll_wrong"),
         (b"#!/bin/sh\necho 'x: error while loading shared libraries: libgomp.so.1: cannot open' >&2; exit 127\n",
          "engine_dll_missing"),
     ],
