@@ -18,8 +18,8 @@ VERBS: Mapping[str, str] = {
     "launch": "app.cli.launch_verb",
     "export": "app.cli.export_verb",
     "engines": "app.cli.engines_verb",
-    "engines": "app.cli.engines_verb",
     "doctor": "app.cli.doctor_verb",
+    "selftest": "app.cli.selftest_verb",
 }
 """Verb -> the module that has ``add_options(parser)`` and ``run(options) -> exit code``."""
 

@@ -26,7 +26,7 @@ def test_that_a_mistyped_verb_is_told_with_the_verb_that_was_meant(run):
     assert all(verb in said.sentence for verb in VERBS)
 
 
-@pytest.mark.parametrize("verb", ["bench", "tune", "experts", "selftest"])
+@pytest.mark.parametrize("verb", ["bench", "tune", "experts"])
 def test_that_a_verb_that_does_not_exist_lists_those_that_do(run, verb):
     said = run(verb)
     assert said.code == 2
