@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from app.common.problem import ParamValue, Problem, Severity
 from app.common.units import GIB
 from app.diagnose.machine_cpu import layout_findings
-from app.diagnose.machine_upgrades import Gain, Judgement
+from app.diagnose.machine_upgrades import WORTH_TELLING, Gain, Judgement
 from app.diagnose.machine_vram import withheld_findings
 from app.hardware.types import CoreKind, GpuInfo, HardwareSnapshot
 from app.planner.types import DeviceKind, MemoryEstimate
 
 SMALL_MEMORY_BYTES = 20 * GIB
 """RAM and VRAM together below this: a 30B MoE model at 4 bits (about 17.3 GiB) hardly fits beside the system."""
+_FASTER_TOO = ("second_module", "second_channel")
 NARROW_LANES = 4
 FEW_P_CORES = 2
 CUDA_12_DRIVER = 525
@@ -77,7 +78,8 @@ def _limit_sentences(snapshot: HardwareSnapshot, judgement: Judgement) -> tuple[
 def _gain_sentence(gain: Gain, kind: str) -> Sentence:
     params: dict[str, ParamValue] = {**gain.params, "decode": gain.decode_factor, "prompt": gain.prompt_factor}
     if gain.makes_fit:
-        return Sentence(f"machine.help.{gain.code}.fit", params)
+        is_faster = gain.code in _FASTER_TOO and (gain.decode_factor or 1) >= WORTH_TELLING
+        return Sentence(f"machine.help.{gain.code}.fit{'_faster' if is_faster else ''}", params)
     is_prompt = (gain.prompt_factor or 1) > (gain.decode_factor or 1)
     return Sentence(f"machine.help.{gain.code}.{'prompt' if is_prompt else 'decode'}.{kind}", params)
 

@@ -87,6 +87,14 @@ _JUDGEMENTS: Entries = {
         "A second RAM module would make it fit.",
         "再加一条内存即可放下。",
     ),
+    "machine.help.second_module.fit_faster": (
+        "A second RAM module would make it fit, and decode about ×{decode:.1f} as fast.",
+        "再加一条内存即可放下，解码约为现在的 {decode:.1f} 倍。",
+    ),
+    "machine.help.second_channel.fit_faster": (
+        "Moving the RAM modules to slots of two channels would make it fit, and decode about ×{decode:.1f} as fast.",
+        "把内存条插到两个通道的插槽即可放下，解码约为现在的 {decode:.1f} 倍。",
+    ),
     "machine.help.second_channel.decode.best": (
         "Moving the RAM modules to slots of two channels would help most: decode about ×{decode:.1f}, at no cost.",
         "最有效的改进是把内存条插到两个通道的插槽：解码约为现在的 {decode:.1f} 倍，无需花钱。",

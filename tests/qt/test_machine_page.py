@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
 
 from app.hardware.snapshot_file import load_snapshot
 from app.planner.types import MemoryEstimate
-from app.ui.pages.machine import FindingRow, MachinePage, age_text
+from app.ui.board.free_age import FreeAge
+from app.ui.pages.machine import FindingRow, MachinePage
 from app.ui.pages.machine_card import ConfidenceMark
 from app.ui.plots.core_strip import CoreStrip
 from app.ui.theme.manager import ThemeManager
+from app.ui.widgets.age import age_text
 from app.words import Language, set_language
 from app.work.machine_facts import machine_groups, source_text, taken_at_text
 from tests.qt import page_fixtures as fx
@@ -182,6 +185,17 @@ def test_that_the_age_of_free_memory_stands_beside_it_and_grows_without_asking_a
 )
 def test_that_an_age_is_told_in_words(seconds, text):
     assert age_text(seconds) == text
+
+
+def test_that_a_boards_tooltip_tells_how_much_is_free_and_since_when(qtbot, session):
+    label = QLabel("fits")
+    qtbot.addWidget(label)
+    tip = FreeAge(session, "CUDA0", label)
+    QApplication.sendEvent(label, QHelpEvent(QEvent.Type.ToolTip, QPoint(), QPoint()))
+    assert label.toolTip() == "11.7 GiB free, 12 s ago"
+    session.machine.age_seconds = None
+    assert tip.text() == ""
+    assert FreeAge(session, "CUDA7", label).text() == ""
 
 
 def test_that_marks_tell_measured_and_estimated_and_unknown_facts(page, session):

@@ -89,7 +89,7 @@ def test_that_a_machine_too_small_is_told_the_cheapest_thing_that_makes_it_fit()
     assert judgement.best.is_cheap
     first, second = _said(small, judgement)
     assert first.startswith(f"{NAME} does not fit: ")
-    assert second.endswith("would make it fit.")
+    assert second.startswith("A second RAM module would make it fit, and decode about ×1.")
 
 
 def test_that_programs_on_the_card_are_named_with_what_closing_them_gives():

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 from app.planner.types import Card, Plan
 from app.ui.board.card_text import ModelFacts, title
 from app.ui.board.column import BoardColumn, device_title, in_sentence
+from app.ui.board.free_age import FreeAge
 from app.ui.board.off_column import OffColumn
 from app.words import say, say_problem
 
@@ -134,6 +135,7 @@ class Board(QWidget):
             self._layout.addWidget(off)
 
     def _connected(self, column: BoardColumn) -> BoardColumn:
+        FreeAge(self._session, column.device, column.status_label)
         column.move_requested.connect(self.request_move)
         column.step_requested.connect(self._on_step)
         column.menu_requested.connect(self._on_menu)

@@ -153,6 +153,11 @@ class BoardColumn(CardFrame):
         """What the engine said about this column; empty while it has not been asked."""
         return "" if self._check.isHidden() else self._check.text()
 
+    @property
+    def status_label(self) -> QLabel:
+        """The status line."""
+        return self._line
+
     def show_check(self, told: VerifiedDevice | None) -> None:
         """The engine's own figure for this column beside ours; None takes it away (the board has changed)."""
         if told is None or told.engine is None or told.difference is None:

@@ -18,6 +18,7 @@ from app.ui.pages.machine_compare import CompareMachines
 from app.ui.pages.machine_head import MachineHead
 from app.ui.plots.core_strip import CoreStrip
 from app.ui.theme.manager import ThemeManager
+from app.ui.widgets.age import age_text
 from app.ui.widgets.buttons import PlainButton
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import DimLabel, SectionTitle
@@ -30,18 +31,6 @@ if TYPE_CHECKING:
 _ICONS = {"error": ("error", "error"), "warning": ("warning", "warning"), "info": ("info", "text_dim")}
 _AGE_MS = 1000
 _LEFT = ("cpu", "ram", "system")
-
-
-def age_text(seconds: float | None) -> str:
-    """'12 s ago', '3 min ago'; '' where nothing is known."""
-    if seconds is None:
-        return ""
-    if seconds < 2:
-        return say("machine_page.age.now")
-    for unit, length, limit in (("seconds", 1, 120), ("minutes", 60, 7200), ("hours", 3600, float("inf"))):
-        if seconds < limit:
-            return say(f"machine_page.age.{unit}", n=int(seconds // length))
-    raise AssertionError(seconds)
 
 
 class FindingRow(QWidget):

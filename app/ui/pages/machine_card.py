@@ -13,6 +13,8 @@ from app.work.machine_facts import Fact, FactGroup
 
 _SELECTABLE = Qt.TextInteractionFlag.TextSelectableByMouse
 _LABEL_WIDTH, _LONG_LABEL = 15, 22
+_LINES, _GAP = 3, 6
+"""A fact takes a line, one for its hint across the source, and a gap."""
 _LIVE = ("free_bytes", "available_bytes")
 """Facts that grow old: their age stands beside them."""
 
@@ -45,7 +47,7 @@ class FactCard(CardFrame):
         self.body.addLayout(head)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(6)
+        self._grid.setVerticalSpacing(0)
         self._grid.setColumnStretch(1, 1)
         last_hint = ""
         for row, fact in enumerate(group.facts):
@@ -67,16 +69,19 @@ class FactCard(CardFrame):
         """A hint that the line above has given already is spoken, but not shown again."""
         label = DimLabel(fact.label, wrap=len(fact.label) > _LONG_LABEL)
         label.setMinimumWidth(label.fontMetrics().horizontalAdvance("0") * _LABEL_WIDTH)
-        top = Qt.AlignmentFlag.AlignTop
-        self._grid.addWidget(label, row, 0, top)
-        self._grid.addLayout(self._value_cell(fact, show_hint), row, 1)
+        top, first = Qt.AlignmentFlag.AlignTop, row * _LINES
+        self._grid.addWidget(label, first, 0, top)
+        self._grid.addLayout(self._value_cell(fact), first, 1)
         if fact.source:
             source = DimLabel(fact.source)
             source.setAlignment(Qt.AlignmentFlag.AlignRight | top)
             source.setToolTip(say(f"confidence.{fact.confidence}.tip"))
-            self._grid.addWidget(source, row, 2, top)
+            self._grid.addWidget(source, first, 2, top)
+        if fact.hint and show_hint:
+            self._grid.addWidget(DimLabel(fact.hint, wrap=True), first + 1, 1, 1, 2)
+        self._grid.setRowMinimumHeight(first + 2, _GAP)
 
-    def _value_cell(self, fact: Fact, show_hint: bool) -> QGridLayout:
+    def _value_cell(self, fact: Fact) -> QHBoxLayout:
         value = QLabel(fact.value if fact.value is not None else "—")
         value.setFont(tabular(value.font()))
         value.setWordWrap(True)
@@ -86,12 +91,10 @@ class FactCard(CardFrame):
         shown = fact.value if fact.value is not None else say("machine.value.unknown")
         spoken = [f"{fact.label}: {shown}", fact.source, say(f"confidence.{fact.confidence}"), fact.hint]
         value.setAccessibleName(". ".join(part for part in spoken if part))
-        cell = QGridLayout()
+        cell = QHBoxLayout()
         cell.setContentsMargins(0, 0, 0, 0)
-        cell.setHorizontalSpacing(8)
-        cell.setVerticalSpacing(0)
+        cell.setSpacing(8)
         value.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-        cell.addWidget(value, 0, 0)
         beside: list[QLabel] = []
         if fact.key.rpartition(".")[2] in _LIVE and fact.value is not None:
             beside.append(DimLabel())
@@ -99,9 +102,9 @@ class FactCard(CardFrame):
         if fact.confidence != "told":
             beside.append(ConfidenceMark(fact.confidence))
         value.setWordWrap(not beside)
-        for column, label in enumerate(beside, start=1):
-            cell.addWidget(label, 0, column, Qt.AlignmentFlag.AlignVCenter)
-        cell.setColumnStretch(len(beside) + 1 if beside else 0, 1)
-        if fact.hint and show_hint:
-            cell.addWidget(DimLabel(fact.hint, wrap=True), 1, 0, 1, len(beside) + 2)
+        cell.addWidget(value, 0 if beside else 1)
+        for label in beside:
+            cell.addWidget(label, 0, Qt.AlignmentFlag.AlignVCenter)
+        if beside:
+            cell.addStretch(1)
         return cell

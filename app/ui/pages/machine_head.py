@@ -112,7 +112,7 @@ class MachineHead(QWidget):
         self.measure_button.setText(say("machine_page.cancel_measure" if is_measuring else code))
         self.measure_button.setEnabled(snapshot is not None and is_here)
         self.measure_button.setToolTip("" if is_here else say("problem.saved_machine_not_measured"))
-        set_look(self.measure_button, "plain" if is_known or is_measuring else "primary")
+        set_look(self.measure_button, "plain" if is_known or is_measuring or not is_here else "primary")
 
     @Slot()
     def _on_measure(self) -> None:
