@@ -21,6 +21,7 @@ from app.planner.host_memory import (
     host_problems,
     rearranged_bytes,
     rearranges,
+    tied_copy_bytes,
     with_host_segments,
 )
 from app.planner.kv import CACHE_TYPES, KvSettings, kv_bytes_by_block
@@ -132,7 +133,7 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     where = locations(model, placement)
     predicted = estimate(model, placement, devices, run_settings(model, wishes, 0, inputs.files), where)
     load_mode = wishes.load_mode or _load_mode(model, placement, predicted)
-    predicted = _with_host_segments(inputs, predicted, where, load_mode)
+    predicted = _with_host_segments(inputs, predicted, placement, where, load_mode)
     prompt_cache_mib = wishes.prompt_cache_mib
     if prompt_cache_mib is None:
         prompt_cache_mib = default_prompt_cache_mib(predicted.get(RAM).left_bytes)
@@ -252,14 +253,16 @@ def _load_mode(model: ModelInfo, placement: Placement, predicted: MemoryEstimate
 
 
 def _with_host_segments(
-    inputs: PlanInputs, predicted: MemoryEstimate, where: dict[str, str], load_mode: str
+    inputs: PlanInputs, predicted: MemoryEstimate, placement: Placement, where: dict[str, str], load_mode: str
 ) -> MemoryEstimate:
     """RAM's second copies and checkpoints; a build without checkpoints keeps none."""
     model, wishes = inputs.model, inputs.wishes
     keeps = inputs.capabilities.first("-ctxcp", "--ctx-checkpoints", "--swa-checkpoints") is not None
+    moves = rearranges(inputs.devices, wishes.extra)
     return with_host_segments(
         predicted,
-        rearranged=rearranged_bytes(model, where) if rearranges(inputs.devices, wishes.extra) else 0,
+        rearranged=rearranged_bytes(model, where) if moves else 0,
+        tied_copy=tied_copy_bytes(model, placement) if moves else 0,
         load_mode=load_mode,
         checkpoints=checkpoint_bytes(model, kv_settings(model, wishes), wishes.extra) if keeps else 0,
     )

@@ -14,7 +14,7 @@ _BLOCKS, _WIDTH, _FF, _HEADS = 27, 1152, 4304, 16
 NAMES = ("gemma3", "qwen3vl")
 
 
-def _writer(projector: str, image: int, patch: int, projection: int) -> GgufWriter:
+def _writer(projector: str, image: int, patch: int, projection: int, blocks: int) -> GgufWriter:
     writer = GgufWriter()
     writer.add("general.architecture", ValueType.STRING, "clip")
     writer.add("general.type", ValueType.STRING, "mmproj")
@@ -25,7 +25,7 @@ def _writer(projector: str, image: int, patch: int, projection: int) -> GgufWrit
     writer.add("clip.use_gelu", ValueType.BOOL, True)
     settings = {
         "image_size": image, "patch_size": patch, "embedding_length": _WIDTH, "feed_forward_length": _FF,
-        "projection_dim": projection, "block_count": _BLOCKS, "attention.head_count": _HEADS,
+        "projection_dim": projection, "block_count": blocks, "attention.head_count": _HEADS,
     }  # fmt: skip
     for key, value in settings.items():
         writer.add(f"clip.vision.{key}", ValueType.U32, value)
@@ -45,8 +45,8 @@ def _norm(writer: GgufWriter, name: str, width: int = _WIDTH) -> None:
         writer.add_tensor(f"{name}.{what}", (width,), "F32")
 
 
-def _add_blocks(writer: GgufWriter, *, fused: bool) -> None:
-    for block in (f"v.blk.{i}." for i in range(_BLOCKS)):
+def _add_blocks(writer: GgufWriter, blocks: int, *, fused: bool) -> None:
+    for block in (f"v.blk.{i}." for i in range(blocks)):
         _norm(writer, block + "ln1")
         if fused:
             _with_bias(writer, block + "attn_qkv", _WIDTH, 3 * _WIDTH)
@@ -60,26 +60,26 @@ def _add_blocks(writer: GgufWriter, *, fused: bool) -> None:
     _norm(writer, "v.post_ln")
 
 
-def _gemma3(text_width: int) -> GgufWriter:
-    writer = _writer("gemma3", 896, 14, text_width)
+def _gemma3(text_width: int, blocks: int) -> GgufWriter:
+    writer = _writer("gemma3", 896, 14, text_width, blocks)
     writer.add_tensor("v.patch_embd.weight", (14, 14, 3, _WIDTH), "F16")
     writer.add_tensor("v.patch_embd.bias", (_WIDTH,), "F32")
     writer.add_tensor("v.position_embd.weight", (_WIDTH, 64 * 64), "F32")
-    _add_blocks(writer, fused=False)
+    _add_blocks(writer, blocks, fused=False)
     writer.add_tensor("mm.input_projection.weight", (text_width, _WIDTH), "F16")
     writer.add_tensor("mm.soft_emb_norm.weight", (_WIDTH,), "F32")
     return writer
 
 
-def _qwen3vl(text_width: int) -> GgufWriter:
-    writer = _writer("qwen3vl_merger", 768, 16, text_width)
+def _qwen3vl(text_width: int, blocks: int) -> GgufWriter:
+    writer = _writer("qwen3vl_merger", 768, 16, text_width, blocks)
     writer.add("clip.vision.spatial_merge_size", ValueType.U32, 2)
-    writer.add_array("clip.vision.is_deepstack_layers", ValueType.BOOL, [i in (8, 16, 24) for i in range(_BLOCKS)])
+    writer.add_array("clip.vision.is_deepstack_layers", ValueType.BOOL, [i in (8, 16, 24) for i in range(blocks)])
     for name in ("v.patch_embd.weight", "v.patch_embd.weight.1"):
         writer.add_tensor(name, (16, 16, 3, _WIDTH), "F16")
     writer.add_tensor("v.patch_embd.bias", (_WIDTH,), "F32")
     writer.add_tensor("v.position_embd.weight", (_WIDTH, 48 * 48), "F32")
-    _add_blocks(writer, fused=True)
+    _add_blocks(writer, blocks, fused=True)
     merged = 4 * _WIDTH
     for layer in (8, 16, 24):
         _norm(writer, f"v.deepstack.{layer}.norm", merged)
@@ -90,6 +90,6 @@ def _qwen3vl(text_width: int) -> GgufWriter:
     return writer
 
 
-def make_projector(name: str, path: str | os.PathLike[str], text_width: int) -> None:
-    """Write one of ``NAMES`` for a language model of that embedding length."""
-    {"gemma3": _gemma3, "qwen3vl": _qwen3vl}[name](text_width).write(path)
+def make_projector(name: str, path: str | os.PathLike[str], text_width: int, blocks: int = _BLOCKS) -> None:
+    """Write one of ``NAMES`` for a language model of that embedding length; ``gemma3`` also with fewer blocks."""
+    {"gemma3": _gemma3, "qwen3vl": _qwen3vl}[name](text_width, blocks).write(path)

@@ -65,6 +65,18 @@ def test_that_a_mapped_file_lies_in_ram_twice_and_a_read_one_does_not(real_heade
     assert Segment.REPACKED not in plan_for(model, CARD, load_mode="mmap", preset="all-cpu").estimate.get(RAM).segments
 
 
+@pytest.mark.parametrize(
+    ("load_mode", "weights_mib", "copies_mib"), [("mmap", 5121.78, 3071.25), ("none", 5121.78, 72.0)]
+)
+def test_that_a_tied_output_is_rearranged_beside_its_embedding(real_headers, load_mode, weights_mib, copies_mib):
+    """llama-server b11434, LFM2-8B: mapped CPU_Mapped 5121.78 + CPU_REPACK 3071.25, read CPU 2122.53 + 3071.25."""
+    ram = plan_for(real_headers["lfm2-8b"], CPU_ONLY, load_mode=load_mode, n_ctx=2048).estimate.get(RAM)
+    assert ram.weights_bytes / MIB == pytest.approx(weights_mib, abs=0.01)
+    assert ram.segments[Segment.REPACKED] / MIB == pytest.approx(copies_mib, abs=0.01)
+    bare = plan_for(real_headers["lfm2-8b"], CPU_ONLY, load_mode=load_mode, extra=("--no-repack",)).estimate.get(RAM)
+    assert Segment.REPACKED not in bare.segments
+
+
 def test_mem_05_that_repacking_a_mapped_model_is_told_with_both_cures(real_headers):
     """A 17 GiB model and 20 GiB of RAM: mapped and rearranged it would take twice that."""
     model = real_headers["qwen3-30b"]
