@@ -22,6 +22,7 @@ from app.planner.learned import NOTHING_LEARNED
 from app.planner.placement import in_use
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, KvHome, Placement, Plan, Wishes
+from app.work.bandwidth_store import with_known_bandwidth
 from app.work.engines import EngineHandle, capabilities_of, engine_problems, open_engine
 from app.work.learned import LearnedStore
 from app.work.learned_memory import LoadedLearning, load_learned
@@ -118,7 +119,7 @@ def machine_for(options: Namespace, engine: EngineHandle | None) -> HardwareSnap
         return load_snapshot(Path(options.hardware))
     from app.hardware.probe import probe
 
-    snapshot = probe()
+    snapshot = with_known_bandwidth(probe(), LearnedStore(app_paths().learned_file))
     if engine is None:
         check_rpc_servers(options.rpc)
     elif options.rpc or not options.device:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 _ICONS = {"error": ("error", "error"), "warning": ("warning", "warning"), "info": ("info", "text_dim")}
 _AGE_MS = 1000
-_LEFT = ("cpu", "ram", "system")
 
 
 class FindingRow(QWidget):
@@ -159,7 +158,8 @@ class MachinePage(QWidget):
         for group in machine_groups(snapshot, is_here=self._session.is_this_machine):
             card = self._card(group, snapshot)
             self._cards.append(card)
-            (left if group.kind in _LEFT else right).addWidget(card)
+            is_left = group.kind in ("cpu", "ram") or (group.kind == "system" and len(snapshot.gpus) > 1)
+            (left if is_left else right).addWidget(card)
         if not snapshot.gpus:
             right.insertWidget(0, self._no_gpu_card(snapshot))
         columns = QHBoxLayout()

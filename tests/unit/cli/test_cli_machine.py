@@ -102,6 +102,17 @@ def test_that_a_file_to_compare_with_that_is_none_is_bad_input(run, tmp_path):
     assert "x.json" in said.sentence
 
 
+def test_that_a_plan_counts_on_the_speed_that_was_measured_here(run, moe, monkeypatch):
+    monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled: 50.0)
+    run("machine", "--measure")
+    slow = run("plan", moe, "--json", "--device", "CUDA0=0", "--preset", "all-cpu").json["speed"]["decode"]
+    monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled: 0.05)
+    run("machine", "--measure")
+    slower = run("plan", moe, "--json", "--device", "CUDA0=0", "--preset", "all-cpu").json["speed"]["decode"]
+    assert slower is not None
+    assert slow is None or slower < slow
+
+
 def test_that_measuring_on_request_is_kept_for_the_next_look(run, monkeypatch):
     monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled: 43.21)
     assert run("machine", "--measure", "--json").json["memory"]["measured_gbs"] == 43.21
