@@ -4,6 +4,7 @@ Its whole life (stop, flood, crash, orphans, kill of the tree, the parent's end)
 which runs here too.
 """
 
+import ctypes
 import os
 import sys
 
@@ -72,3 +73,22 @@ def test_that_arguments_with_blanks_quotes_and_chinese_arrive_as_they_are():
         (sys.executable, "-X", "utf8", "-c", "import sys; print(sys.argv[1:])", *wanted), dict(os.environ), 60
     )
     assert told.stdout.strip() == str(wanted)
+
+
+def test_that_a_child_is_not_slowed_down_in_the_background(under_wine):
+    """Field report CPU-08: the program asks for full speed, so that it stays on the fast cores behind other windows."""
+    if under_wine:
+        pytest.skip("Wine 8 does not keep a process's power throttling")
+    child = launch(_python("import time; time.sleep(600)"))
+    try:
+        kernel = ctypes.WinDLL("kernel32")
+        kernel.OpenProcess.restype = ctypes.c_void_p
+        handle = kernel.OpenProcess(0x1000, False, child.pid)
+        state = (ctypes.c_ulong * 3)(1, 0, 0)
+        kernel.GetProcessInformation.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong]
+        assert kernel.GetProcessInformation(handle, 4, state, ctypes.sizeof(state))
+        assert list(state) == [1, 1, 0]  # decided by us, and off
+    finally:
+        child.stdout.close()
+        child.kill_tree()
+        child.reap()

@@ -1,0 +1,59 @@
+"""What the tests under Wine are made of: pinned, hashed, and the same versions as everywhere else."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Wine runs on other systems")
+
+ROOT = Path(__file__).resolve().parents[2]
+REQUIREMENTS = ROOT / "tests" / "wine" / "requirements.txt"
+LINE = re.compile(r"([\w.-]+)==([\w.]+) --hash=sha256:[0-9a-f]{64}")
+
+
+def _pins(path):
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    found = [LINE.fullmatch(line) for line in lines]
+    assert all(found), "every line needs a version and a hash, and nothing else"
+    return {match[1].lower().replace("_", "-"): match[2] for match in found}
+
+
+def test_that_windows_tests_use_the_pinned_versions_and_numpy_is_the_only_exception():
+    constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    pinned = dict(re.findall(r"(?m)^([\w.-]+)==(\S+)$", constraints.lower()))
+    different = {name: version for name, version in _pins(REQUIREMENTS).items() if pinned.get(name) != version}
+    assert different == {"numpy": "2.1.3"}
+
+
+def test_that_paths_are_told_as_wine_shows_them(tmp_path):
+    from installer.windows.wine_prefix import windows_path
+
+    folder = tmp_path / "我的 models"
+    assert windows_path(folder) == "Z:" + str(folder).replace("/", "\\")
+
+
+def test_that_old_packages_are_forgotten_and_the_wanted_ones_stay(tmp_path):
+    from installer.windows import wine_prefix
+
+    wanted = tmp_path / "requirements.txt"
+    wanted.write_text("x==1\n", encoding="utf-8")
+    kept = f"site-{wine_prefix._digest(wanted)}"
+    for name in (kept, "site-0123456789abcdef", "requirements-0123456789abcdef", "prefix-1"):
+        (tmp_path / name).mkdir()
+    wine_prefix._forget_old(tmp_path, (wanted,))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["prefix-1", "requirements.txt", kept]
+
+
+def test_that_programs_of_the_prefix_see_its_own_home_and_no_screen(tmp_path, monkeypatch):
+    from installer.windows.wine_prefix import WinePrefix
+
+    monkeypatch.setenv("DISPLAY", ":0")
+    prefix = WinePrefix(tmp_path / "p", tmp_path / "py", (tmp_path / "a", tmp_path / "b"), has_qt=False)
+    variables = prefix.environment((tmp_path,), EXTRA="1")
+    assert variables["HOME"] == str(tmp_path / "p" / "home")
+    assert "DISPLAY" not in variables
+    assert variables["PYTHONPATH"].count(";") == 2
+    assert variables["EXTRA"] == "1"
+    assert prefix.python.name == "python.exe"
