@@ -107,6 +107,39 @@ def test_that_an_answer_of_the_server_is_told_with_the_engines_own_timings(lanew
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+def test_that_the_speed_of_a_run_is_the_next_plans(lanewise, demo):
+    wishes = ("--json", "--ctx", "2048", "--preset", "all-cpu", "--slots", "1")
+    process = lanewise("launch", demo, *wishes, "--port", "0")
+    ready = _next(process, "ready")
+    with ServerClient(ready["url"], ready["api_key"]) as client:
+        for start in ("the sea", "a harbour"):
+            told = client.completion(f"{start} {'and the wind ' * 34}", n_predict=64, seed=1)
+            assert len(told.tokens) == 64
+    process.send_signal(signal.SIGTERM)
+    events, _ = _rest(process)
+    timings = [e for e in events if e["event"] == "timing"]
+    prompts = [t["tok_per_s"] for t in timings if t["kind"] == "prompt" and t["tokens"] >= 256]
+    decodes = [t["tok_per_s"] for t in timings if t["kind"] == "decode"]
+    assert len(prompts) == len(decodes) == 2
+    planned = lanewise("plan", demo, *wishes)
+    plan = json.loads(planned.communicate(timeout=TIMEOUT_S)[0])
+    if plan["speed_runs"] == 0:
+        assert max(_others_cpus(event) for event in events) > 0.75, "only a busy computer teaches nothing"
+        return
+    assert plan["speed"]["kind"] == "calibrated"
+    assert plan["speed_runs"] <= 2
+    assert min(decodes) * 0.7 <= plan["speed"]["decode"] <= max(decodes) * 1.5
+    assert min(prompts) * 0.7 <= plan["speed"]["prompt"] <= max(prompts) * 1.5
+
+
+def _others_cpus(event):
+    """How many CPUs programs other than the server used, as a sample tells."""
+    values = event.get("values", {})
+    cpus = [v or 0.0 for name, v in values.items() if name.startswith("cpu.")]
+    return (sum(cpus) - (values.get("server.cpu") or 0.0)) / 100
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_that_a_signal_stops_the_server_cleanly(lanewise, demo, number):
     process = lanewise("launch", demo, "--json", "--port", "0", "--ctx", "1024")
