@@ -70,7 +70,7 @@ def engines_text(rows: Sequence[EngineRow], previous: KnownEngine | None) -> str
         (
             "*" if row.is_current else " ",
             row.engine.id,
-            build_text(row.engine),
+            row.engine.label,
             "+".join(row.engine.backends),
             say(f"engine.source.{row.engine.source}"),
             row.engine.short_hash,
@@ -85,13 +85,6 @@ def engines_text(rows: Sequence[EngineRow], previous: KnownEngine | None) -> str
     if previous is not None:
         lines.append(say("cli.engines.back", id=previous.id))
     return "\n".join(lines)
-
-
-def build_text(engine: KnownEngine) -> str:
-    """'b11434', or what the program says of itself."""
-    if engine.build_number is not None:
-        return f"b{engine.build_number}"
-    return engine.build or "—"
 
 
 def used_text(row: EngineRow) -> str:

@@ -239,6 +239,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
             self.change_settings(last_model=model.path)
         self.plan_files.last_model = model.path
         self.plan_files.forget()
+        self.engines.use_model(model.architecture)
         self.model_changed.emit()
         self._on_plan_changed()
         self.machine.refresh_free(FreeReason.MODEL)

@@ -12,19 +12,18 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
 from app.common.paths import AppPaths
-from app.common.problem import ParamValue, Problem, Severity
+from app.common.problem import Problem
 from app.engine.capabilities import DOES_NOT_RUN
 from app.engine.release_choice import Offer
 from app.hardware.types import GpuInfo, HardwareSnapshot
-from app.planner.compare import OptionChange
+from app.session.engine_messages import change_problem
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.settings import Settings
-from app.words import say, say_problem
 from app.work.engine_archives import BroughtArchive, Verdict, install_archives, look_at_archive, matching_runtime
 from app.work.engine_changes import PlanRecheck, recheck_plans
 from app.work.engine_getting import GetProgress, GetStep, get_package, load_releases, offers_here
-from app.work.engine_knowing import engine_warnings, has_changed
+from app.work.engine_knowing import architecture_warning, engine_warnings, has_changed
 from app.work.engine_registry import (
     ChangedEngine,
     EngineList,
@@ -104,6 +103,8 @@ class EnginesController(QObject):
         self._closing = threading.Event()
         self._look_id = 0
         self._is_checking = False
+        self._architecture: str | None = None
+        self._lacking: dict[str, Problem] = {}
         self.list = EngineList(EngineStore())
         self.get = GetState()
         self._progressed.connect(self._on_progress)
@@ -114,9 +115,33 @@ class EnginesController(QObject):
 
     # ---- the list ---------------------------------------------------------------------------------------------------
 
-    def warnings(self, engine: KnownEngine, architecture: str | None = None) -> tuple[Problem, ...]:
-        """What is worth knowing about an engine on this machine."""
-        return engine_warnings(engine, self._gpus(), architecture, self.list.store)
+    def warnings(self, engine: KnownEngine) -> tuple[Problem, ...]:
+        """What is worth knowing about an engine on this machine and for the open model."""
+        found = engine_warnings(engine, self._gpus(), self.list.store)
+        lacks = self._lacking.get(engine.id)
+        return found if lacks is None else (*found, lacks)
+
+    def use_model(self, architecture: str) -> None:
+        """Another model is open: does each engine know its kind? The one in use is told when it does not."""
+        self._architecture = architecture
+        engines = self.list.store.engines
+
+        def work() -> dict[str, Problem]:
+            found = {engine.id: architecture_warning(engine, architecture) for engine in engines}
+            return {engine_id: problem for engine_id, problem in found.items() if problem is not None}
+
+        def on_done(lacking: dict[str, Problem] | None, error: Exception | None) -> None:
+            if lacking is None or architecture != self._architecture:
+                return
+            is_news = lacking != self._lacking
+            self._lacking = lacking
+            current = lacking.get(self.list.store.current or "")
+            if is_news:
+                self.changed.emit()
+                if current is not None:
+                    self.failed.emit(current)
+
+        self._jobs.run(work, on_done)
 
     def look(self, chosen: str | None) -> None:
         """Look at every engine in the background; ``chosen`` is the path in the settings."""
@@ -133,6 +158,8 @@ class EnginesController(QObject):
             self.changed.emit()
             for change in found.changed:
                 self._tell_change(change)
+            if self._architecture is not None:
+                self.use_model(self._architecture)
 
         self._jobs.run(lambda: look_at_engines(self._paths, chosen), on_done)
 
@@ -226,7 +253,7 @@ class EnginesController(QObject):
         def on_done(found: tuple[PlanRecheck, ...] | None, error: Exception | None) -> None:
             if error is not None:
                 self.failed.emit(problem_of(error))
-            self.failed.emit(_change_problem(change, found or ()))
+            self.failed.emit(change_problem(change, found or ()))
 
         if hardware is None:
             on_done((), None)
@@ -354,31 +381,3 @@ def _look_at(path: Path, paths: AppPaths, cancelled: Callable[[], bool]) -> tupl
     main = look_at_archive(path, paths, cancelled)
     runtime = matching_runtime(main)
     return (main,) if runtime is None else (main, look_at_archive(runtime, paths, cancelled))
-
-
-def _change_problem(change: ChangedEngine, plans: tuple[PlanRecheck, ...]) -> Problem:
-    """One message: the engine is another, and what that means for each saved plan."""
-    params: dict[str, ParamValue] = {
-        "id": change.after.id,
-        "before": change.before.build or change.before.short_hash,
-        "after": change.after.build or change.after.short_hash,
-    }
-    if params["before"] == params["after"]:
-        params |= {"before": change.before.short_hash, "after": change.after.short_hash}
-    evidence = tuple(line for plan in plans for line in _plan_lines(plan))
-    return Problem("engine_changed", Severity.WARNING, params, evidence)
-
-
-def _plan_lines(plan: PlanRecheck) -> list[str]:
-    name = Path(plan.path).name
-    lines = [f"{name}: {say_problem(problem)}" for problem in plan.problems]
-    options = () if plan.difference is None else plan.difference.options
-    lines += [f"{name}: {_option_text(option)}" for option in options]
-    if not lines:
-        code = "engine.recheck.agrees" if plan.agrees else "engine.recheck.same"
-        lines.append(say(code, name=name))
-    return lines
-
-
-def _option_text(option: OptionChange) -> str:
-    return f"{' '.join(option.before) or '—'} → {' '.join(option.after) or '—'}"

@@ -107,21 +107,26 @@ def has_changed(known: KnownEngine) -> bool:
 
 
 def engine_warnings(
-    known: KnownEngine, gpus: Sequence[GpuInfo], architecture: str | None = None, store: EngineStore | None = None
+    known: KnownEngine, gpus: Sequence[GpuInfo], store: EngineStore | None = None
 ) -> tuple[Problem, ...]:
     """What is wrong or unwise about this engine on this machine, as warnings.
 
     ``engine_missing_file``, ``engine_no_cuda_runtime``, ``engine_cuda_no_card``, ``engine_cpu_only``,
-    ``engine_vulkan_but_cuda``, ``engine_lacks_architecture``, ``engine_other_kind``.
+    ``engine_vulkan_but_cuda``, ``engine_other_kind``.
     """
     if not os.path.isfile(known.path):
         return (_warning("engine_missing_file", path=known.path),)
     found = [*_card_warnings(known, gpus, store)]
-    if architecture and knows_architecture(Path(known.path), architecture) is False:
-        found.append(_warning("engine_lacks_architecture", architecture=architecture, build=known.build))
     if known.kind.value == "other":
         found.append(_warning("engine_other_kind", path=known.path))
     return tuple(found)
+
+
+def architecture_warning(known: KnownEngine, architecture: str) -> Problem | None:
+    """``engine_lacks_architecture`` when the build does not know this kind of model. Reads the program's file."""
+    if knows_architecture(Path(known.path), architecture) is not False:
+        return None
+    return _warning("engine_lacks_architecture", architecture=architecture, build=known.build)
 
 
 def _card_warnings(known: KnownEngine, gpus: Sequence[GpuInfo], store: EngineStore | None) -> Iterable[Problem]:

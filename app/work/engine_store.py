@@ -54,6 +54,11 @@ class KnownEngine:
     flags: tuple[str, ...] = ()
 
     @property
+    def label(self) -> str:
+        """'b11434', or what the program says of itself."""
+        return f"b{self.build_number}" if self.build_number is not None else self.build or "—"
+
+    @property
     def short_hash(self) -> str:
         """For people."""
         return self.stamp.sha256[:10]

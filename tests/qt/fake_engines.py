@@ -69,7 +69,7 @@ class FakeEngines(QObject):
         self.get = dataclasses.replace(self.get, **state)
         self.get_changed.emit()
 
-    def warnings(self, engine, architecture=None):
+    def warnings(self, engine):
         return (WARNING,) if engine is VULKAN else ()
 
     def use(self, engine_id):

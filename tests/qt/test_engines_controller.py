@@ -161,3 +161,17 @@ def test_that_the_saved_plans_of_a_changed_engine_are_checked_again(qtbot, engin
     (line,) = engines.told[0].evidence
     assert line.startswith("old.json: ")
     assert "--new-option" in engines.list.store.engines[0].flags
+
+
+def test_that_a_model_too_new_for_the_engine_is_told_once(qtbot, engines, tmp_path):
+    server = own_engine(tmp_path / "e", number=1)
+    (tmp_path / "e" / "libllama.so").write_bytes(b"\0llama\0qwen2moe\0qwen3moe\0")
+    look(qtbot, engines, server)
+    engines.use_model("qwen3moe")
+    engines.use_model("glm-dsa")
+    wait(qtbot, lambda: engines.told)
+    assert [(p.code, p.params["architecture"]) for p in engines.told] == [("engine_lacks_architecture", "glm-dsa")]
+    assert engines.told[0] in engines.warnings(engines.list.current)
+    with qtbot.waitSignal(engines.changed, timeout=30_000):
+        engines.use_model("qwen3moe")
+    assert "engine_lacks_architecture" not in [p.code for p in engines.warnings(engines.list.current)]

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 from app.common.problem import Problem
 from app.session.engines_controller import GetPhase
 from app.ui.dialogs.get_engine import GetEngineDialog, progress_text
+from app.ui.pages.plan_header import PlanHeader
 from app.ui.pages.settings import SettingsPage
 from app.ui.pages.settings_engines import EnginesCard
 from app.ui.theme.manager import ThemeManager
@@ -19,6 +20,7 @@ from app.work.engine_archives import BroughtArchive, Verdict
 from app.work.engine_getting import GetProgress, GetStep
 from tests.qt import fake_engines as fake
 from tests.qt import page_fixtures as fx
+from tests.qt.fake_session import FakeSession
 
 
 @pytest.fixture
@@ -171,3 +173,25 @@ def test_that_windows_own_questions_are_explained_on_windows(qtbot, session, dia
     other = GetEngineDialog(session, None, for_windows=False)
     qtbot.addWidget(other)
     assert "SmartScreen" not in shown(other)
+
+
+def test_that_a_finished_transfer_does_not_greet_the_next_one(qtbot, session):
+    session.engines.show_get(phase=GetPhase.DONE, engine=fake.CUDA)
+    made = GetEngineDialog(session, None)
+    qtbot.addWidget(made)
+    assert session.engines.wished == [("forget_offers",)]
+
+
+def test_that_the_plan_page_goes_back_and_gets_one_from_its_menu(qtbot):
+    session = FakeSession()
+    header = PlanHeader(session)
+    qtbot.addWidget(header)
+    menu = {action.data(): action for action in header._engine_menu.actions()}
+    assert not menu["back"].isVisible()
+    session.engines.show(fake.VULKAN, fake.CUDA, current=fake.CUDA.id, previous=(fake.VULKAN.id,))
+    assert menu["back"].text() == "Go back to b10809"
+    menu["back"].trigger()
+    assert session.engines.wished == [("go_back",)]
+    menu["get"].trigger()
+    (opened,) = header.findChildren(GetEngineDialog)
+    opened.close()

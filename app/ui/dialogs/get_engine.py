@@ -23,7 +23,7 @@ from typing_extensions import override
 from app.common.problem import Problem, ProblemError
 from app.engine.release_choice import Offer
 from app.session.engines_controller import GetPhase, GetState
-from app.ui.pages.settings_engines import ToneLine, build_name
+from app.ui.pages.settings_engines import ToneLine
 from app.ui.theme.fonts import mono_font
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
 from app.ui.widgets.frames import ScrollCard
@@ -37,6 +37,16 @@ if TYPE_CHECKING:
 
 _CHARACTERS = 96
 _STEPS = 1000
+
+
+def show_get_engine(session: AppSession, parent: QWidget) -> GetEngineDialog:
+    """Open the window over the one that ``parent`` belongs to; one at a time."""
+    window = parent.window()
+    opened = [child for child in window.findChildren(GetEngineDialog) if child.isVisible()]
+    dialog = opened[0] if opened else GetEngineDialog(session, window)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()
+    return dialog
 
 
 def package_title(offer: Offer) -> str:
@@ -106,6 +116,8 @@ class GetEngineDialog(QDialog):
         self._session = session
         self._engines = session.engines
         self.setWindowTitle(say("engines.get_title"))
+        if self._engines.get.phase is GetPhase.DONE:
+            self._engines.forget_offers()
         self.choices: list[OfferChoice] = []
         self._shown: tuple[object, ...] | None = None
         self._group = QButtonGroup(self)
@@ -303,5 +315,5 @@ def _status_text(get: GetState) -> str:
     if get.phase is GetPhase.CONFIRMING:
         return say("engines.compare", name=", ".join(archive.path.name for archive in get.archives))
     if get.phase is GetPhase.DONE and get.engine is not None:
-        return say("engines.done", name=build_name(get.engine))
+        return say("engines.done", name=get.engine.label)
     return progress_text(get.progress) if get.progress is not None else ""

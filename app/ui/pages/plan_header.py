@@ -123,13 +123,18 @@ class PlanHeader(QWidget):
         column.addLayout(line)
         column.addWidget(self._verdict)
         self._engine_menu.addAction(say("plan.engine.choose")).setData("choose")
+        self._engine_menu.addAction(say("engines.get")).setData("get")
         self._engine_menu.addAction(say("plan.engine.build")).setData("build")
+        self._back = self._engine_menu.addAction(say("engines.back", name="—"))
+        self._back.setData("back")
+        self._back.setVisible(False)
         self._engine.setMenu(self._engine_menu)
         self._undo.setEnabled(False)
         self._redo.setEnabled(False)
 
     def _connect(self) -> None:
         self._engine_menu.triggered.connect(self._on_engine_action)
+        self._session.engines.changed.connect(self.refresh_engine)
         self._open.clicked.connect(self.open_requested)
         stack = self._session.undo_stack
         self._undo.clicked.connect(stack.undo)
@@ -208,6 +213,10 @@ class PlanHeader(QWidget):
         self._engine.setToolTip("\n".join(text for text in (engine.build, engine.path) if text))
         self._fit_chips()
         self._engine.setAccessibleName(say("plan.engine.name", state=engine_words(engine)))
+        before = self._session.engines.before
+        self._back.setVisible(before is not None)
+        if before is not None:
+            self._back.setText(say("engines.back", name=before.label))
         for action in self._engine_menu.actions():
             if action.data() == "build":
                 action.setEnabled(engine.phase not in (EnginePhase.BUILDING, EnginePhase.LOOKING))
@@ -216,6 +225,12 @@ class PlanHeader(QWidget):
     def _on_engine_action(self, action: QAction) -> None:
         if action.data() == "choose":
             self.engine_requested.emit()
+        elif action.data() == "get":
+            from app.ui.dialogs.get_engine import show_get_engine  # few open it, and it costs start-up time
+
+            show_get_engine(self._session, self)
+        elif action.data() == "back":
+            self._session.engines.go_back()
         else:
             self._session.build_engine()
 

@@ -21,7 +21,6 @@ from app.words import say
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
-    from app.ui.dialogs.get_engine import GetEngineDialog
 
 LICENCES = (
     ("llama.cpp", "MIT"),
@@ -59,7 +58,6 @@ class SettingsPage(QWidget):
         self.reserve = Combo()
         self.engine = EngineCard(build_problem())
         self.engines = EnginesCard(session.engines)
-        self._get_engine: GetEngineDialog | None = None
         width = self.fontMetrics().horizontalAdvance("0") * _CONTROL_CHARACTERS
         for control in (self.language, self.theme, self.shell, self.reserve):
             control.setMinimumWidth(width)
@@ -147,11 +145,9 @@ class SettingsPage(QWidget):
     @Slot()
     def get_engine(self) -> None:
         """Open the window that fetches an official llama.cpp."""
-        from app.ui.dialogs.get_engine import GetEngineDialog
+        from app.ui.dialogs.get_engine import show_get_engine
 
-        if self._get_engine is None:
-            self._get_engine = GetEngineDialog(self._session, self)
-        self._get_engine.open()
+        show_get_engine(self._session, self)
 
     @Slot()
     def _on_settings(self) -> None:

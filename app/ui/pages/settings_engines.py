@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 _ICON = QSize(16, 16)
 
 
-def build_name(engine: KnownEngine) -> str:
-    """'b11434', or what the program says of itself."""
-    return f"b{engine.build_number}" if engine.build_number is not None else engine.build or "—"
-
-
 def backends_text(engine: KnownEngine) -> str:
     """'CUDA + CPU', the graphics cards' first."""
     names = sorted(engine.backends, key=lambda name: (name in ("cpu", "rpc"), name))
@@ -69,7 +64,7 @@ class EngineRow(QFrame):
     ) -> None:
         super().__init__(parent)
         self.engine = engine
-        title = f"{build_name(engine)} · {backends_text(engine)}"
+        title = f"{engine.label} · {backends_text(engine)}"
         self.setAccessibleName(title)
         head = QHBoxLayout()
         head.setSpacing(8)
@@ -170,7 +165,7 @@ class EnginesCard(CardFrame):
         before = self._engines.before
         self.back_button.setVisible(before is not None)
         if before is not None:
-            self.back_button.setText(say("engines.back", name=build_name(before)))
+            self.back_button.setText(say("engines.back", name=before.label))
 
     @Slot()
     def _on_add(self) -> None:
