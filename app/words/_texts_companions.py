@@ -41,6 +41,23 @@ ENTRIES: Entries = {
         "{flag} {path} cannot be read here, so its memory is not counted. It is kept in the command.",
         "此处无法读取 {flag} {path}，因此没有计入它占用的内存。该选项仍保留在命令中。",
     ),
+    "problem.file_on_network": (
+        "{path} lies on a network drive: mapped, it is read in many small pieces and loading takes minutes. Copy it to "
+        "a local disk, or read it in one go (-lm none).",
+        "{path} 位于网络驱动器上：映射加载会产生大量零碎读取，可能要几分钟。请复制到本地磁盘，或一次性读入（-lm none）。",
+    ),
+    "problem.path_too_long": (
+        "The path of {path} has {length:num} characters; programs without long paths open {limit:num} at most, and "
+        "llama-server may be one. Move the file to a shorter folder, or enable long paths in Windows.",
+        "{path} 的路径有 {length:num} 个字符；不支持长路径的程序最多只能打开 {limit:num} 个字符，llama-server 可能就是如此。"
+        "请把文件移到更短的文件夹，或在 Windows 中启用长路径。",
+    ),
+    "problem.path_not_ascii": (
+        "This llama-server is from before mid-2026 and may not open {path}: such builds read letters outside ASCII "
+        "wrongly. Take a newer build, or make a junction (mklink /J) with a plain name to that folder and open it there.",
+        "此 llama-server 早于 2026 年中，可能打不开 {path}：旧版本无法正确识别非 ASCII 字符。请换用较新的版本，"
+        "或用 mklink /J 为该文件夹建立一个纯英文名的目录联接，再从那里打开。",
+    ),
     "problem.commit_too_small": (
         "This plan needs {needed_bytes:size} of committed memory, the system can promise only {free_bytes:size} more "
         "({missing_bytes:size} too little), although RAM is free. Enlarge the page file (Windows) or swap, or map the "

@@ -48,6 +48,11 @@ def read_companions(wishes: Wishes, model: ModelInfo) -> SideFiles:
     return SideFiles(projector, draft, tuple(adapters), tuple(problems))
 
 
+def with_problems(files: SideFiles, problems: tuple[Problem, ...]) -> SideFiles:
+    """The files with further remarks on what the plan reads."""
+    return replace(files, problems=(*problems, *files.problems)) if problems else files
+
+
 _FIELDS: Mapping[str, str] = {"mmproj": "mmproj_path", "draft_model": "draft_path", "lora": "lora_paths"}
 _UNREAD = frozenset({"file_missing", "file_unreadable", "file_is_folder"})
 

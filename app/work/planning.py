@@ -19,7 +19,8 @@ from app.planner.moves import move
 from app.planner.plan import PlanInputs, make_plan
 from app.planner.speed_runs import calibration_of
 from app.planner.types import DeviceSet, Placement, Plan, Refusal, Wishes
-from app.work.companions import read_companions
+from app.work.companions import read_companions, with_problems
+from app.work.file_places import place_problems
 from app.work.speed_history import machine_of
 
 DEFAULT_PORT = 8080
@@ -49,7 +50,7 @@ def plan_inputs(
         api_key=api_key,
         alias=alias_of(model),
         calibration=calibration_here(learned, snapshot, devices, capabilities.build or ""),
-        files=read_companions(wishes, model),
+        files=with_problems(read_companions(wishes, model), place_problems(model.path, capabilities)),
         ram_limits=RamLimits(snapshot.memory.commit_free_bytes, cards_count=snapshot.memory.commits_cards),
     )
 

@@ -5,10 +5,12 @@ import tracemalloc
 
 import pytest
 
+from app.common.capabilities import Capabilities
 from app.common.problem import ProblemError
 from app.model._types_table import is_mainline
 from app.model.reader import read_model
 from app.words import Language, say_in
+from app.work.file_places import filesystem_type, is_remote, place_problems
 from tests.tools import gguf_bytes as raw
 
 
@@ -128,3 +130,82 @@ def test_gguf_12_that_folders_in_any_script_are_read(tmp_path):
     path = folder / "q4.gguf"
     path.write_bytes(raw.gguf(raw.model_pairs(), [raw.tensor("output_norm.weight", (8,), 0, 0)], data=bytes(32)))
     assert read_model(path).path == str(path)
+
+
+NEW = Capabilities(flags=frozenset({"-m", "-lm"}))
+OLD = Capabilities(flags=frozenset({"-m", "--no-mmap"}))
+
+
+def told(path, capabilities, *, is_windows=True):
+    return {p.code: p.params for p in place_problems(path, capabilities, is_windows=is_windows)}
+
+
+@pytest.mark.parametrize("path", ["D:\\Модели\\模型\\q4.gguf", "C:\\Users\\例　太郎\\m.gguf"])
+def test_gguf_12_and_13_that_old_builds_are_warned_of_letters_outside_ascii(path):
+    assert list(told(path, OLD)) == ["path_not_ascii"]
+    assert told(path, NEW) == {}
+    assert told(path, OLD, is_windows=False) == {}
+    assert told("D:\\models\\q4.gguf", OLD) == {}
+    sentence = say_in(Language.EN, "problem.path_not_ascii", path=path)
+    assert path in sentence
+    assert "mklink /J" in sentence
+
+
+def test_gguf_14_that_a_path_beyond_260_characters_is_told_with_both_cures(tmp_path):
+    path = "C:\\cache\\" + "hub\\" * 58 + "model-q4_k_m-long-name.gguf"
+    assert len(path) > 259
+    found = told(path, NEW)
+    assert list(found) == ["path_too_long"]
+    assert found["path_too_long"]["length"] == len(path)
+    assert told(path, NEW, is_windows=False) == {}
+    assert told("C:\\" + "a" * 200 + ".gguf", NEW) == {}
+    sentence = say_in(Language.EN, "problem.path_too_long", **found["path_too_long"])
+    assert "Move the file" in sentence
+    assert "long paths in Windows" in sentence
+
+
+MOUNTS = """22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
+30 22 0:45 / /mnt/nas rw,relatime shared:2 - nfs4 nas:/models rw,vers=4.2
+31 22 0:46 / /mnt/my\\040share rw - cifs //nas/models rw
+32 30 0:47 / /mnt/nas/fast rw - xfs /dev/vdb rw
+33 22 0:48 / /home/me/far rw - fuse.sshfs me@far: rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/home/me/m.gguf", "ext4"),
+        ("/mnt/nas/big.gguf", "nfs4"),
+        ("/mnt/nas", "nfs4"),
+        ("/mnt/nasty/m.gguf", "ext4"),
+        ("/mnt/my share/m.gguf", "cifs"),
+        ("/mnt/nas/fast/m.gguf", "xfs"),
+        ("/home/me/far/m.gguf", "fuse.sshfs"),
+    ],
+)
+def test_gguf_15_that_the_file_system_of_a_path_is_found(path, kind):
+    assert filesystem_type(path, MOUNTS) == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("\\\\nas\\models\\big.gguf", True),
+        ("//nas/models/big.gguf", True),
+        ("\\\\?\\UNC\\nas\\models\\big.gguf", True),
+        ("\\\\?\\C:\\models\\big.gguf", False),
+        ("C:\\models\\big.gguf", False),
+    ],
+)
+def test_gguf_15_that_a_share_is_told_with_what_helps(path, expected):
+    assert is_remote(path, True) is expected
+    if expected:
+        assert list(told(path, NEW)) == ["file_on_network"]
+        sentence = say_in(Language.EN, "problem.file_on_network", path=path)
+        assert "local disk" in sentence
+        assert "-lm none" in sentence
+
+
+def test_gguf_15_that_this_disk_is_no_network(tmp_path):
+    assert not is_remote(str(tmp_path), False)
