@@ -115,10 +115,18 @@ class PlanFilesController(QObject):
         opened = open_plan(saved, inputs)
         self._board.load(opened.inputs, opened.placement, say("undo.open_plan", name=name))
         self._is_in(saved.path)
-        if opened.problems:
-            lost = tuple(say_problem(problem) for problem in opened.problems)
+        problems = (*opened.problems, *self._other_engine(saved))
+        if problems:
+            lost = tuple(say_problem(problem) for problem in problems)
             params: dict[str, str | int | float | bool | None] = {"name": name, "n": len(lost)}
             self.message_raised.emit(Problem("plan_opened", Severity.WARNING, params, lost))
+
+    def _other_engine(self, saved: SavedPlan) -> tuple[Problem, ...]:
+        """Was the plan saved with another llama-server than the one in use?"""
+        now = self.hash_of(None if self.binary is None else self.binary.path)
+        if now is None or not saved.engine.sha256 or saved.engine.sha256 == now:
+            return ()
+        return (Problem("plan_file_other_engine", Severity.INFO, {"build": saved.engine.build or "—"}),)
 
     def _wait_for_model(self, saved: SavedPlan) -> None:
         """The plan's model beside the plan or beside the last model; else the user must say which."""

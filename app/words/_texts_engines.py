@@ -83,6 +83,10 @@ _KNOWN: Entries = {
         "The engine {id} is another program than before ({before} → {after}). Its saved plans were checked again: look at them before you launch.",
         "引擎 {id} 的程序已变化（{before} → {after}）。用它保存的方案已重新检查，启动前请先看一下。",
     ),
+    "problem.plan_file_other_engine": (
+        "The plan was saved with another engine ({build}); its command was made anew for the one in use.",
+        "该方案是用另一个引擎（{build}）保存的；已按当前引擎重新生成命令。",
+    ),
     "problem.engine_missing_file": (
         "The program {path} is gone. An antivirus program may have removed it: look into its quarantine, or get the engine again.",
         "程序 {path} 已不存在。可能被杀毒软件删除：请查看隔离区，或重新获取引擎。",

@@ -228,6 +228,29 @@ def test_that_nobody_listening_is_told_after_some_tries(tmp_path):
     assert [progress.retry for progress in told if progress.retry] == [1, 2, 3]
 
 
+def test_that_a_server_that_does_not_encrypt_is_no_https_server(server, tmp_path):
+    server.put("/f", DATA)
+    problem = refusal(WantedFile((server.url("/f").replace("http://", "https://"),), tmp_path / "f"))
+    assert problem.code == "download_tls"
+    assert not (tmp_path / "f").exists()
+
+
+def test_that_a_throttled_transfer_tells_its_speed_while_it_waits(server, wanted):
+    served = server.put("/f.bin", DATA, hold=threading.Event(), hold_after=50_000)
+    told = []
+
+    def on_progress(progress):
+        told.append(progress)
+        if progress.file_bytes >= 50_000 and len([p for p in told if p.file_bytes == progress.file_bytes]) >= 3:
+            served.hold.set()
+
+    fetch_files((wanted,), on_progress, lambda: False, HASTY)
+    waiting = [progress.bytes_per_s for progress in told if progress.file_bytes == 50_000]
+    assert len(waiting) >= 3
+    assert waiting[-1] < waiting[0] or waiting[0] is None
+    assert wanted.path.read_bytes() == DATA
+
+
 def test_that_a_file_that_is_there_is_used_or_left_alone(server, wanted):
     wanted.path.parent.mkdir()
     wanted.path.write_bytes(DATA)
