@@ -34,7 +34,23 @@ def run(options: Namespace) -> int:
         print_json({**snapshot_to_json(snapshot), **facts_json(snapshot, judgement)})
     else:
         print_text(machine_text(snapshot, judgement, is_here=options.hardware is None))
+        if options.hardware is None:
+            _print_users(snapshot)
     return 0
+
+
+def _print_users(snapshot: HardwareSnapshot) -> None:
+    """Who uses the VRAM at this moment; nothing where nobody does or nothing tells."""
+    from app.hardware.gpu_users import read_gpu_users
+    from app.words import say
+
+    users = read_gpu_users(snapshot.gpus)
+    if users:
+        print_text("")
+    for user in users:
+        gpu = snapshot.gpus[user.gpu]
+        params = {"gpu": gpu.engine_name or gpu.name, "name": user.name, "pid": user.pid, "size": user.dedicated_bytes}
+        print_text(say("machine.vram_user", **params))
 
 
 def _compare(options: Namespace, snapshot: HardwareSnapshot, other: HardwareSnapshot) -> int:

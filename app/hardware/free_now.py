@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.common.problem import ProblemError
-from app.hardware import gpus_linux, gpus_nvml, memory_linux
+from app.hardware import gpus_linux, gpus_nvml, gpus_windows_calls, memory_linux
 from app.hardware.devices import ENGINE_SOURCE
 from app.hardware.gpus_nvml import NvmlSession
 from app.hardware.ps import RamNow, ram_now
@@ -68,11 +68,23 @@ def engine_tells_free(snapshot: HardwareSnapshot, index: int) -> bool:
 
 
 def is_asleep(gpu: GpuInfo, root: Path = Path("/")) -> bool | None:
-    """Linux' runtime power state of the card's PCI function, which can be read without waking it; None: not told."""
-    if sys.platform == "win32" or gpu.pci_id is None:
+    """The power state of the card's PCI function, which can be read without waking it; None: not told.
+
+    Linux: runtime power management; Windows: the PnP manager's note of the device's last state.
+    """
+    if gpu.pci_id is None:
         return None
+    if sys.platform == "win32":
+        return _windows_states().get(gpu.pci_id)
     state = read_text(root / "sys/bus/pci/devices" / gpu.pci_id / "power/runtime_status")
     return None if state in (None, "", "unsupported", "error") else state in _SLEEPING
+
+
+def _windows_states() -> Mapping[str, bool]:
+    try:
+        return gpus_windows_calls.read_sleeping()
+    except OSError:
+        return {}
 
 
 def _any_nvidia_asleep(snapshot: HardwareSnapshot, asleep: Mapping[int, bool | None]) -> bool:

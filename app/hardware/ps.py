@@ -32,3 +32,11 @@ def own_affinity() -> frozenset[int] | None:
 def logical_count() -> int:
     """Number of logical CPUs, at least 1."""
     return int(psutil.cpu_count(logical=True) or 1)
+
+
+def process_name(pid: int) -> str | None:
+    """The program's name; None when it has ended or the system does not tell."""
+    try:
+        return str(psutil.Process(pid).name()) or None
+    except (OSError, psutil.Error):
+        return None

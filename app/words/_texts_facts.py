@@ -63,6 +63,10 @@ _SELFTEST: Entries = {
 }
 
 _SOURCES: Entries = {
+    "machine.vram_user": (
+        "{gpu}: {name} uses {size:size} of VRAM (process {pid}).",
+        "{gpu}：{name} 占用显存 {size:size}（进程 {pid}）。",
+    ),
     "source.edac": ("the memory controller's driver (EDAC)", "内存控制器驱动 (EDAC)"),
     "source.caches": ("sizes of the third-level caches", "三级缓存的大小"),
 }

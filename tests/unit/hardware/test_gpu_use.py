@@ -19,8 +19,10 @@ from app.hardware.gpu_use import (
     uses_of_clients,
     uses_of_counters,
 )  # fmt: skip
+from app.hardware.gpu_users import gpu_users, read_gpu_users
 from app.hardware.gpus_windows import Adapter
 from app.hardware.join import join_gpus
+from app.hardware.types import GpuInfo
 from tests.tools.hardware_data import RTX_4080_LAPTOP, FakeNvml, NvmlError, write_files
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -172,3 +174,36 @@ def test_that_windows_power_states_are_read(state, asleep):
 def test_that_there_are_no_windows_counters_elsewhere():
     with pytest.raises(OSError, match="not Windows"):
         GpuCounters()
+
+
+def test_that_programs_on_a_card_are_listed_the_largest_first_and_only_once():
+    gpus = (
+        GpuInfo("RTX", "gpu", "CUDA0", 12 * GIB, 4 * GIB, uuid="GPU-1", luid="0x00000000_0x0000C1D2"),
+        GpuInfo("RX", "gpu", "Vulkan1", 8 * GIB, 8 * GIB, pci_id="0000:03:00.0"),
+    )
+    uses = (
+        GpuUse(10, "GPU-1", 200 * MIB, None),
+        GpuUse(10, "0x00000000_0x0000C1D2", 300 * MIB, 5),  # the same program by another list
+        GpuUse(11, "GPU-1", None, None),  # WDDM tells no size
+        GpuUse(12, "GPU-1", 7 * GIB, None),
+        GpuUse(13, "GPU-1", MIB, None),  # not worth closing
+        GpuUse(14, "0000:03:00.0", 100 * MIB, None),
+        GpuUse(15, "GPU-other", GIB, None),
+    )
+    users = gpu_users(gpus, uses, {10: "firefox", 12: "game", 14: "Xorg"}.get)
+    assert [(u.gpu, u.name, u.dedicated_bytes) for u in users] == [
+        (0, "game", 7 * GIB), (0, "firefox", 300 * MIB), (1, "Xorg", 100 * MIB),
+    ]  # fmt: skip
+
+
+def test_that_a_sleeping_nvidia_card_is_not_asked_who_uses_it():
+    opened = []
+    asleep = GpuInfo("RTX", "gpu", None, None, None, uuid="GPU-aaaa", is_asleep=True)
+    assert read_gpu_users((asleep,), lambda: opened.append(1)) == ()
+    assert opened == []
+    card = {**RTX_4080_LAPTOP, "ComputeRunningProcesses": [SimpleNamespace(pid=2**22 + 9, usedGpuMemory=2 * GIB)]}
+    nvml = FakeNvml(card)
+    awake = GpuInfo("RTX", "gpu", None, None, None, uuid="GPU-aaaa", is_asleep=False)
+    (user,) = read_gpu_users((awake,), lambda: gpus_nvml.NvmlSession(nvml))
+    assert (user.gpu, user.name, user.dedicated_bytes) == (0, None, 2 * GIB)
+    assert nvml.opened == 0
