@@ -189,6 +189,7 @@ def add_devices(parser: VerbParser) -> None:
     devices.option("--device", "NAME=MIB", device, repeatable=True)
     devices.option("--off", "NAME", repeatable=True)
     devices.option("--ram-mib", "N", whole("--ram-mib", 0, LARGEST_MIB))
+    devices.option("--keep-ram-mib", "N", whole("--keep-ram-mib", 0, LARGEST_MIB))
     devices.option("--reserve-mib", "N", whole("--reserve-mib", 0, LARGEST_MIB))
     devices.option("--rpc", "HOST:PORT", endpoint, repeatable=True)
 

@@ -150,6 +150,7 @@ def _wishes(options: Namespace) -> Wishes:
         draft_max=options.draft_max,
         mtp=options.mtp,
         lora_paths=tuple(options.lora),
+        keep_ram_mib=options.keep_ram_mib,
     )
 
 
@@ -175,6 +176,7 @@ _WISH_OPTIONS = {
     "draft_max": "--draft-max",
     "mtp": "--mtp",
     "lora_paths": "--lora",
+    "keep_ram_mib": "--keep-ram-mib",
 }
 
 
@@ -208,7 +210,13 @@ def device_wishes_of(options: Namespace, hardware: HardwareSnapshot) -> DeviceWi
     unknown = next((name for name in off if name not in names), None)
     if unknown is not None:
         raise fail("cli_off_unknown", device=unknown, known=", ".join(names) or "—")
-    return DeviceWishes(free_mib=dict(options.device), ram_mib=options.ram_mib, rpc_servers=servers, off=off)
+    return DeviceWishes(
+        free_mib=dict(options.device),
+        ram_mib=options.ram_mib,
+        keep_ram_mib=options.keep_ram_mib,
+        rpc_servers=servers,
+        off=off,
+    )
 
 
 def _servers_of(hardware: HardwareSnapshot) -> tuple[str, ...]:

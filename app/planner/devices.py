@@ -37,6 +37,7 @@ class DeviceWishes:
     gpus: tuple[str, ...] | None = None
     off: tuple[str, ...] = ()
     reserve_mib: int | None = None
+    keep_ram_mib: int | None = None
     rpc_servers: tuple[str, ...] = ()
 
 
@@ -163,7 +164,7 @@ def device_set(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> DeviceSet:
         active = [d for d in usable if d.name in wishes.gpus and d.name not in wishes.off]
     return DeviceSet(
         gpus=tuple(active),
-        ram=ram_device(snapshot, wishes.ram_mib),
+        ram=replace(ram_device(snapshot, wishes.ram_mib), reserve_bytes=(wishes.keep_ram_mib or 0) * MIB),
         off=tuple(d for d in usable if d not in active),
         rpc_servers=wishes.rpc_servers,
     )

@@ -1,8 +1,9 @@
 """The search behind the preset ``fill``: the fewest bytes read from RAM per token that the budgets allow. Pure.
 
 Every layer's dense part and KV on the GPUs first, then routed experts (``expert_fill``). Where dense parts and KV do
-not fit, fewer layers get their home on a GPU, or the whole KV stays in RAM where that reads clearly fewer bytes from
-RAM per token at half the context. A smaller KV type costs quality: that is the user's choice (``planner.trades``).
+not fit, fewer layers get their home on a GPU, or the whole KV stays in RAM where that is clearly faster (reads fewer
+bytes from RAM where speeds are unknown) at half the context. A smaller KV type costs quality: that is the user's
+choice (``planner.trades``).
 
 With several GPUs every sensible set of them is planned and the best is kept, so two cards are never worse than the
 better one: by predicted seconds per token where all bandwidths are known, else by bytes from RAM; the fewest cards of
@@ -194,7 +195,7 @@ def _with_less_on_cards(model: ModelInfo, devices: DeviceSet, bare: Placement, m
     if not _fits(estimate(without_kv), devices):
         without_kv = _fewer_layers(model, devices, without_kv, measures)
     kv_in_ram = fill_experts(model, devices, without_kv, estimate)
-    gains = measures.cost(kv_in_ram) < measures.cost(fewer) * (1 - _KV_IN_RAM_GAIN)
+    gains = measures.per_token(kv_in_ram) < measures.per_token(fewer) * (1 - _KV_IN_RAM_GAIN)
     return kv_in_ram if gains else fewer
 
 

@@ -104,7 +104,9 @@ def run_settings(model: ModelInfo, wishes: Wishes, prompt_cache_mib: int, files:
 _KNOWN_TO_FORMULAS = frozenset(
     ("n_ctx", "cache_type_k", "cache_type_v", "n_batch", "n_ubatch", "flash_attn", "n_slots", "kv_unified", "kv_home")
 )
-_WITHOUT_BUFFERS = frozenset(("n_threads", "prompt_cache_mib", "reserve_mib", "n_gpu_layers", "preset", "load_mode"))
+_WITHOUT_BUFFERS = frozenset(
+    ("n_threads", "prompt_cache_mib", "reserve_mib", "keep_ram_mib", "n_gpu_layers", "preset", "load_mode")
+)
 
 
 def other_wishes(wishes: Wishes) -> tuple[str, ...]:

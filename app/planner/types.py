@@ -108,7 +108,8 @@ class DeviceSet:
 class Wishes:
     """What the user asked for. None means: not said, the planner's default holds (docs/cli.md).
 
-    ``load_mode`` is a value of ``-lm``; ``kv_unified`` False gives every slot its own part of the context.
+    ``reserve_mib`` stays free on each card, ``keep_ram_mib`` in RAM. ``load_mode`` is a value of ``-lm``;
+    ``kv_unified`` False gives every slot its own part of the context.
     ``mmproj_path``, ``draft_path`` and ``lora_paths`` name files beside the model; ``mtp`` drafts with the model's own
     MTP block. ``draft_device``: one device, ``none`` = RAM, None = the model's; ``draft_gpu_layers`` None = all.
     """
@@ -139,6 +140,7 @@ class Wishes:
     draft_max: int | None = None
     mtp: bool = False
     lora_paths: tuple[str, ...] = ()
+    keep_ram_mib: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,6 +219,7 @@ _HELP: Entries = {
     ),
     "cli.help.off": ("do without this GPU, as in CUDA1; may be repeated", "不使用这块 GPU，例如 CUDA1；可重复"),
     "cli.help.ram-mib": ("free RAM to plan with", "规划时使用的空闲内存"),
+    "cli.help.keep-ram-mib": ("keep this much RAM free for other programs", "为其他程序保留的内存"),
     "cli.help.reserve-mib": (
         "keep this much free on the GPU (512 with a display, else 256)",
         "在 GPU 上预留的显存（接显示器时 512，否则 256）",

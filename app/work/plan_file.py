@@ -250,6 +250,7 @@ _WISHES: Mapping[str, Check] = {
     "draft_max": _optional(_number(1, 1024)),
     "mtp": _yes_no,
     "lora_paths": _words,
+    "keep_ram_mib": _optional(_number(0)),
 }
 """How each wish is checked; one that is not here (of a later version) is dropped and told."""
 

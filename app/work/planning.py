@@ -39,7 +39,8 @@ def plan_inputs(
     """Everything that a plan follows from, on this machine. ``learned``: what this very machine has taught; nothing
     for a saved one."""
     reserve = wishes.reserve_mib if wishes.reserve_mib is not None else device_wishes.reserve_mib
-    devices = device_set(snapshot, replace(device_wishes, reserve_mib=reserve))
+    keep = wishes.keep_ram_mib if wishes.keep_ram_mib is not None else device_wishes.keep_ram_mib
+    devices = device_set(snapshot, replace(device_wishes, reserve_mib=reserve, keep_ram_mib=keep))
     return PlanInputs(
         model=model,
         devices=with_learned(devices, snapshot, learned, capabilities.build or "", model.architecture),

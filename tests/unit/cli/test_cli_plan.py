@@ -302,3 +302,13 @@ def test_that_a_machine_too_small_for_the_file_is_told_the_size_that_would_fit(r
     assert problem["params"]["missing_bytes"] > 0
     assert problem["params"]["file_fits_16k_bytes"] <= problem["params"]["file_fits_8k_bytes"]
     assert "does not fit in memory" in said.err
+
+
+def test_that_ram_is_left_to_other_programs(plan):
+    ram = plan("--ram-mib", "4096", "--keep-ram-mib", "1024").json["devices"][-1]
+    assert ram["reserve"] == 1024 << 20
+    assert ram["fits"]
+    full = plan("--ram-mib", "900", "--keep-ram-mib", "880")
+    assert full.code == 1
+    assert full.json["devices"][-1]["fits"] is False
+    assert _codes(full)["over_full_ram"] == "error"

@@ -1,5 +1,6 @@
 """Trades: offers that gain something, honest about what they cost, the best first."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -58,6 +59,30 @@ def test_that_offers_come_best_first(real_headers):
 def test_that_the_best_preset_leaves_no_free_gain(real_headers, name, free_gib, n_ctx):
     offers = _offers(_inputs(real_headers[name], free_gib, n_ctx=n_ctx))
     assert not [t for t in offers if t.is_free]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_that_the_best_plan_of_any_machine_leaves_no_free_gain(real_headers, seed):
+    draw = random.Random(seed)
+    model = real_headers[draw.choice(("qwen3-30b", "qwen1.5-moe", "deepseek-v2-lite", "gpt-oss-20b"))]
+    gpus = tuple(
+        Device(
+            f"CUDA{i}",
+            DeviceKind.GPU,
+            24 * GIB,
+            draw.randrange(1500, 14000) * MIB,
+            reserve_bytes=256 * MIB,
+            bandwidth_gbs=draw.choice((None, 200.0, 450.0, 900.0)),
+        )
+        for i in range(draw.choice((1, 1, 2)))
+    )
+    ram = Device(RAM, DeviceKind.RAM, 96 * GIB, 80 * GIB, bandwidth_gbs=draw.choice((None, 30.0, 70.0)))
+    wishes = Wishes(n_ctx=draw.choice((4096, 16384, 65536)), cache_type_k=draw.choice(("f16", "q8_0")))
+    inputs = PlanInputs(model, DeviceSet(gpus, ram), wishes, FALLBACK, 6)
+    plan = make_plan(inputs)
+    assert plan.estimate.fits
+    assert not [trade for trade in trades(inputs, plan) if trade.is_free]
 
 
 def test_that_a_plan_which_leaves_vram_unused_is_offered_the_best_one(real_headers):
