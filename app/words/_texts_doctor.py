@@ -210,15 +210,15 @@ _ANSWERS: Entries = {
 _OOM: Entries = {
     "doctor.card": ("the graphics card", "显卡"),
     "doctor.oom.weights": (
-        "There is not enough room on {device} for the model's weights. Fewer of them must go there.",
+        "{device} has too little room for the model's weights. Fewer of them must go there.",
         "{device}放不下模型权重，需要减少放在其中的部分。",
     ),
     "doctor.oom.kv": (
-        "There is not enough room on {device} for the KV cache: the weights fitted, the context did not.",
+        "{device} has too little room for the KV cache: the weights fitted, the context did not.",
         "{device}放不下 KV 缓存：权重放得下，上下文放不下。",
     ),
     "doctor.oom.compute": (
-        "There is not enough room on {device} for the compute buffer: weights and KV cache fitted, a micro-batch did not.",
+        "{device} has too little room for the compute buffer: weights and KV cache fitted, a micro-batch did not.",
         "{device}放不下计算缓冲区：权重和 KV 缓存放得下，微批次放不下。",
     ),
     "doctor.oom.generating": (
@@ -325,6 +325,11 @@ _FIXES: Entries = {
         "Keep {layers:count more expert layer|more expert layers} in RAM ({layers_in_ram} in all)",
         "再把 {layers} 个专家层放到内存（共 {layers_in_ram} 个）",
     ),
+    "fix.placed_anew": (
+        "Place the model anew: {homes:count layer|layers} on the card, {layers_in_ram} expert layers in RAM",
+        "重新放置模型：{homes} 层放在显卡，{layers_in_ram} 个专家层放在内存",
+    ),
+    "fix.all_cpu": ("Run everything in RAM", "全部放到内存运行"),
     "fix.ubatch": ("Use a micro-batch of {ubatch} tokens", "把微批次改为 {ubatch}"),
     "fix.kv_type": ("Keep the KV cache as {kv_type}", "KV 缓存改用 {kv_type}"),
     "fix.kv_home": ("Keep the KV cache in RAM", "把 KV 缓存放到内存"),

@@ -74,7 +74,7 @@ def test_that_a_page_in_front_is_kept_up_to_date_and_a_hidden_one_is_not(page, s
 def test_that_a_failure_is_shown_with_evidence_check_and_fix(page, session):
     session.doctor.show(findings=findings(), was_run=True, may_launch_again=True)
     text = shown(page)
-    assert "There is not enough room on CUDA0 for the KV cache" in text
+    assert "CUDA0 has too little room for the KV cache" in text
     assert "failed to allocate buffer for kv cache" in text
     assert "Check: " in text
     assert "jane" not in text
@@ -175,4 +175,4 @@ def test_that_the_page_speaks_chinese(qtbot, session):
 
 def test_that_a_screen_reader_hears_severity_and_sentence(page, session):
     session.doctor.show(findings=findings())
-    assert page.cards[0].accessibleName().startswith("Error: There is not enough room on CUDA0")
+    assert page.cards[0].accessibleName().startswith("Error: CUDA0 has too little room")

@@ -14,11 +14,14 @@ from app.common.units import MIB
 from app.diagnose.doctor.log_facts import LogFacts
 from app.planner.types import RAM, DeviceSet, Plan
 
-_LEAST_MARGIN = 256 * MIB
 _MARGIN_SHARE = 0.02
+_MARGIN = 256 * MIB
+_MARGIN_MOST_SHARE = 0.2
+"""The margin: 2 %, at least 256 MiB; on small cards at most a fifth."""
 _UNKNOWN_SHARE = 0.06
-"""Where no size is known: this part of the plan's bytes has to go, half a GiB at least."""
-_UNKNOWN_LEAST = 512 * MIB
+_UNKNOWN = 512 * MIB
+_UNKNOWN_MOST_SHARE = 0.25
+"""Where no size is known: this much of the plan's bytes has to go, by the same pattern."""
 
 
 def budget_after_failure(plan: Plan, device: str, failure: Problem, log: LogFacts | None) -> int:
@@ -26,21 +29,28 @@ def budget_after_failure(plan: Plan, device: str, failure: Problem, log: LogFact
     params, estimate = failure.params, plan.estimate.get(device)
     unprinted = estimate.overhead_bytes + estimate.prompt_cache_bytes
     asked = params.get("n_bytes")
-    limits = [estimate.total_bytes - max(_UNKNOWN_LEAST, round(estimate.total_bytes * _UNKNOWN_SHARE))]
+    total = estimate.total_bytes
+    limits = [total - _part(total, _UNKNOWN_SHARE, _UNKNOWN, _UNKNOWN_MOST_SHARE)]
     so_far = sum(b.n_bytes for b in log.buffers if b.device == device) if log is not None else 0
     is_first = params.get("stage") == "weights" or failure.code == "weights_oom"
     if isinstance(asked, int) and asked > 0 and params.get("stage") != "generating" and (so_far or is_first):
         known = so_far + asked
-        limits = [known + unprinted - max(_LEAST_MARGIN, round(known * _MARGIN_SHARE))]
+        limits = [known + unprinted - _part(known, _MARGIN_SHARE, _MARGIN, _MARGIN_MOST_SHARE)]
     free = _free_in_log(device, log)
     if free is not None:
         limits.append(free - estimate.reserve_bytes)
     return max(0, min(limits))
 
 
+def _part(whole: int, share: float, least: int, most_share: float) -> int:
+    """A share of a size, at least so much, but never more than another share of it."""
+    return round(min(max(whole * share, least), whole * most_share))
+
+
 def budget_without(plan: Plan, device: str, n_bytes: int) -> int:
     """Bytes that a plan may need so that ``n_bytes`` and half a GiB of air come free on the device."""
-    return max(0, plan.estimate.get(device).total_bytes - n_bytes - _UNKNOWN_LEAST)
+    total = plan.estimate.get(device).total_bytes
+    return max(0, total - n_bytes - _part(total, _UNKNOWN_SHARE, _UNKNOWN, _UNKNOWN_MOST_SHARE))
 
 
 def with_budget(devices: DeviceSet, device: str, n_bytes: int) -> DeviceSet:

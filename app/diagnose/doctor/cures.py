@@ -16,6 +16,7 @@ from app.planner.types import RAM
 
 _CARD_OOM = frozenset({"vram_oom_cuda", "vram_oom_vulkan", "vram_oom_device", "weights_oom", "kv_oom", "compute_oom"})
 _RAM_OOM = frozenset({"host_oom", "commit_limit", "engine_killed", "ram_full", "ram_swapping"})
+_ENOUGH_RAM_SHARE = 0.15
 _MOVES = frozenset({"override_tensor", "cpu_moe", "n_cpu_moe", "n_cpu_ffn"})
 
 
@@ -44,6 +45,8 @@ def _for_memory(finding: Finding, facts: Facts) -> Fix | None:
     plan = facts.plan
     assert plan is not None
     device = finding.params.get("device")
+    if finding.code == "engine_killed" and _had_ram(facts):
+        return None
     if finding.code in _RAM_OOM or device == RAM:
         return relieve(facts, RAM, budget_after_failure(plan, RAM, finding.problem, facts.log))
     if not isinstance(device, str):  # the log names no card: the plan has one, or nobody can tell
@@ -51,6 +54,13 @@ def _for_memory(finding: Finding, facts: Facts) -> Fix | None:
     if device is None or all(d.name != device for d in plan.devices.gpus):
         return None
     return relieve(facts, device, budget_after_failure(plan, device, finding.problem, facts.log))
+
+
+def _had_ram(facts: Facts) -> bool:
+    """Was a good part of the RAM free until the end? Then it was not for want of memory that the engine was killed."""
+    free = [value for sample in facts.samples if (value := sample.values.get("ram.available")) is not None]
+    total = facts.snapshot.memory.total_bytes if facts.snapshot is not None else None
+    return bool(free) and total is not None and min(free) > total * _ENOUGH_RAM_SHARE
 
 
 def _over_full(finding: Finding, facts: Facts) -> Fix | None:

@@ -13,7 +13,7 @@ from typing import Any
 from app.common.problem import ParamValue
 from app.diagnose.doctor.budgets import with_budget
 from app.diagnose.doctor.types import Facts, Fix
-from app.planner.placement import expert_layers_in_ram, with_experts_in_ram
+from app.planner.placement import all_in_ram, expert_layers_in_ram, with_experts_in_ram
 from app.planner.plan import PlanInputs, kv_problems, make_plan
 from app.planner.types import RAM, DeviceSet, KvHome, Placement, Plan, Wishes
 
@@ -85,7 +85,21 @@ def relieve(facts: Facts, device: str, budget: int) -> Fix | None:
         if after.argv in own_keys:
             continue
         return _fix(facts, codes, wishes, placement, after)
-    return None
+    return None if device == RAM else _all_in_ram(facts, tight)
+
+
+def _all_in_ram(facts: Facts, tight: DeviceSet) -> Fix | None:
+    """The last resort for a card that has no room at all: everything in RAM."""
+    inputs, plan = facts.inputs, facts.plan
+    assert inputs is not None
+    assert plan is not None
+    placement = all_in_ram(inputs.model, plan.devices)
+    if not _fits(replace(inputs, wishes=plan.wishes, devices=tight), placement):
+        return None
+    after = make_plan(replace(inputs, devices=plan.devices, wishes=plan.wishes), placement, is_edited=True)
+    if after.argv in {plan.argv, *facts.tried}:
+        return None
+    return replace(_fix(facts, ("all_cpu",), plan.wishes, placement, after), code="all_cpu")
 
 
 def _attempts(inputs: PlanInputs, plan: Plan, steps: tuple[Step, ...]) -> Iterator[tuple[tuple[str, ...], Wishes]]:
@@ -201,7 +215,9 @@ def _fix(
     model = facts.inputs.model
     before_n = len(expert_layers_in_ram(model, facts.plan.placement))
     after_n = len(expert_layers_in_ram(model, after.placement))
+    moves_homes = after.placement.n_gpu_layers != facts.plan.placement.n_gpu_layers
     told: dict[str, ParamValue] = {
+        "homes": after.placement.n_gpu_layers,
         "layers": after_n - before_n,
         "layers_in_ram": after_n,
         "n_ctx": after.n_ctx,
@@ -212,7 +228,7 @@ def _fix(
     changes = changed_options(facts.plan, after)
     told["changes"] = " ".join(f"{option} {value}" for option, value in changes.items())
     return Fix(
-        code=_code(codes, after_n != before_n),
+        code=_code(codes, after_n != before_n, moves_homes),
         params=told,
         wishes=wishes,
         placement=placement,
@@ -222,11 +238,11 @@ def _fix(
     )
 
 
-def _code(codes: tuple[str, ...], moves_experts: bool) -> str:
+def _code(codes: tuple[str, ...], moves_experts: bool, moves_homes: bool) -> str:
     """Single changes have a sentence of their own; several together are listed by their options."""
     if not codes:
-        return "experts_more"
-    if len(codes) == 1 and not moves_experts:
+        return "placed_anew" if moves_homes else "experts_more"
+    if len(codes) == 1 and not moves_experts and not moves_homes:
         return codes[0]
     return "several_experts" if moves_experts else "several"
 

@@ -104,7 +104,7 @@ def read_log(lines: Iterable[str], cut_bytes: int = 0) -> LogFacts:
         fit_context=figures.fit_context,
         decode_tps=tuple(figures.decode_tps[-50:]),
         suspects=_suspects(clean),
-        tail=tuple(line.raw[:_LONGEST] for line in clean if line.text.strip())[-_MOST_TAIL:],
+        tail=_tail(clean),
         cut_bytes=cut_bytes,
         lines_of=figures.lines_of,
     )
@@ -146,6 +146,12 @@ class _Figures:
         if found is not None and int(found["n"]) >= _LEAST_TIMED_TOKENS:
             self.decode_tps.append(float(found["tps"]))
             self.lines_of["timing"] = line.raw[:_LONGEST]
+
+
+def _tail(clean: list[CleanLine]) -> tuple[str, ...]:
+    """The last lines that the engine's own log has; of a log without levels, the last ones that are not empty."""
+    own = [line.raw[:_LONGEST] for line in clean[-200:] if line.level is not None]
+    return tuple(own or [line.raw[:_LONGEST] for line in clean if line.text.strip()])[-_MOST_TAIL:]
 
 
 def _suspects(clean: list[CleanLine]) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from app.planner.types import RAM
 
 _USUAL_ENDS = frozenset({0, -2, -15, 130, 143, 0xC000013A, -1073741510})
 """Ctrl-C and SIGTERM are how a server is stopped, not why it failed."""
+_ENDS_WITHOUT_WORDS = frozenset({"engine_killed", "engine_crashed", "engine_cpu_unsupported"})
+_MOST_TAIL = 5
 _LEAST_ON_DEVICE = 64 * MIB
 _LEAST_TWICE = 256 * MIB
 _SHORT_RAM_SHARE = 0.4
@@ -65,6 +67,8 @@ def _failure(facts: Facts) -> Problem | None:
             return explain_exit(by_code, log.failure.evidence) or log.failure
         return log.failure
     if facts.reason is not None and facts.reason.code != "engine_exited":
+        if facts.reason.code in _ENDS_WITHOUT_WORDS and log is not None and log.tail:
+            return replace(facts.reason, evidence=log.tail[-_MOST_TAIL:])
         return facts.reason
     code = facts.exit_code
     if code is None and log is not None:
