@@ -52,9 +52,18 @@ class AppPaths:
         return self.data / "logs"
 
 
+_PORTABLE_MARK = "portable.txt"
+
+
+def portable_folder() -> Path | None:
+    """The folder ``data`` beside a portable Windows copy (installer/windows/setup_exe.py puts the mark there)."""
+    program = Path(__file__).resolve().parents[3]
+    return program / "data" if sys.platform == "win32" and (program / _PORTABLE_MARK).is_file() else None
+
+
 def app_paths() -> AppPaths:
     """The folders for this user and system; nothing is created."""
-    override = os.environ.get("LANEWISE_HOME")
+    override = os.environ.get("LANEWISE_HOME") or portable_folder()
     if override:
         root = Path(override)
         return AppPaths(root / "config", root / "data", root / "cache")

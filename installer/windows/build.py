@@ -91,7 +91,8 @@ def _program_wheel(work: Path) -> Path:
 def _compile_ahead(tree: Path, python: list[str]) -> None:
     """Bytecode that is never checked against its source: the files do not change after they are installed."""
     command = [*python, "-m", "compileall", "-q", "-j", "1", "--invalidation-mode", "unchecked-hash", "site", "program"]
-    subprocess.run(command, check=True, cwd=tree, stdin=subprocess.DEVNULL)
+    # Standard streams as pipes: under Wine, Windows Python does not start with files or terminals.
+    subprocess.run(command, check=True, cwd=tree, stdin=subprocess.DEVNULL, capture_output=True)
 
 
 def _bytes(folder: Path) -> int:

@@ -38,9 +38,9 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def install() -> str | None:
-    """Install what is missing; the reason when that is not possible here."""
-    packages = missing_packages()
+def install(wanted: list[str] | None = None) -> str | None:
+    """Install what is missing, or these Debian packages; the reason when that is not possible here."""
+    packages = missing_packages() if wanted is None else wanted
     if not packages:
         return None
     if shutil.which("apt-get") is None or os.geteuid() != 0:

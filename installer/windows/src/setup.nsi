@@ -129,6 +129,7 @@ Function CheckPlace
   ${DriveSpace} "$1\" "/D=F /S=K" $2
   ${IfNot} ${Errors}
     ${If} $2 < ${SIZE_KB}
+      SetOutPath "$TEMP" ; NSIS stands in $INSTDIR, and a folder in use cannot be removed
       Delete "${HALF_DONE}"
       RMDir "$INSTDIR"
       !insertmacro STOP "$(NO_ROOM)"

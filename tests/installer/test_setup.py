@@ -1,0 +1,179 @@
+"""Install, start, upgrade, refuse, remove: what a user of the installer meets."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from installer.windows.build import version_of_project
+from installer.windows.wine_prefix import windows_path
+from tests.installer.conftest import Windows
+
+UNINSTALL = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Uninstall\Lanewise"
+OPEN_WITH = r"HKCU\Software\Classes\.gguf\OpenWithProgids"
+DEMO = Path("tests/data/tiny-moe-2l.gguf").resolve()
+
+
+def files_of(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_that_a_silent_install_leaves_program_shortcuts_and_an_entry_under_apps(installed: Windows) -> None:
+    assert (installed.program / "Lanewise.exe").is_file()
+    assert installed.start_menu.is_file()
+    assert installed.desktop.is_file()
+    entry = installed.registry(UNINSTALL)
+    assert version_of_project() in entry
+    assert "QuietUninstallString" in entry
+    assert not (installed.program / "installation-not-finished.txt").exists()
+
+
+def test_that_open_with_is_offered_only_when_it_was_ticked(clean: Windows, setup: Path) -> None:
+    clean.run(setup, "/S")
+    assert "Lanewise.gguf" not in clean.registry(OPEN_WITH)
+    clean.run(setup, "/S", "/GGUF=1", "/DESKTOP=0")
+    assert "Lanewise.gguf" in clean.registry(OPEN_WITH)
+    assert '"%1"' in clean.registry(r"HKCU\Software\Classes\Lanewise.gguf")
+
+
+def test_that_licences_and_the_bill_of_materials_are_shipped(installed: Windows) -> None:
+    licences = {path.name for path in (installed.program / "licences").iterdir()}
+    assert {"LGPL-3.txt", "GPL-3.txt", "python.txt", "numpy.txt", "httpx.txt", "lanewise.txt"} <= licences
+    parts = json.loads((installed.program / "sbom.cdx.json").read_text(encoding="utf-8"))["components"]
+    packages = list((installed.program / "site").glob("*.dist-info"))
+    assert len(parts) == len(packages) + 1
+    assert all(len(part["hashes"][0]["content"]) == 64 for part in parts)
+
+
+def test_that_the_window_opens_from_the_start_menu_with_the_demo_model(
+    installed: Windows, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    with installed.start("start", "/wait", "/unix", str(installed.start_menu)):
+        installed.wait_for_window("Lanewise$")
+        picture = Path(pytestconfig.rootpath) / "dist" / "windows" / "window.png"
+        installed.picture(picture)
+        installed.end_all()
+    assert picture.stat().st_size > 20_000
+    log = installed.data / "data" / "logs" / "lanewise.log"
+    assert "Traceback" not in log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "name", ["model with spaces.gguf", "模型 甲.gguf", "long-" + "x" * 150 + "/" + "y" * 120 + ".gguf"]
+)
+def test_that_a_model_given_by_its_name_is_opened(installed: Windows, tmp_path: Path, name: str) -> None:
+    model = tmp_path / name
+    model.parent.mkdir(exist_ok=True)
+    shutil.copy(DEMO, model)
+    with installed.start(installed.program / "Lanewise.exe", windows_path(model)):
+        installed.wait_for_window(model.stem[:20])
+        installed.end_all()
+    code, out, err = installed.run(installed.program / "lanewise-cli.exe", "inspect", windows_path(model), "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["architecture"] == "qwen3moe"
+
+
+def test_that_a_verb_answers_a_wrong_file_with_a_sentence(installed: Windows) -> None:
+    code, out, err = installed.run(
+        installed.program / "lanewise-cli.exe", "inspect", r"C:\no such file.gguf", "--lang", "zh_CN"
+    )
+    assert code == 2
+    assert out == ""
+    assert "no such file.gguf" in err
+    assert "Traceback" not in err
+
+
+def test_that_a_running_lanewise_is_never_overwritten_and_an_upgrade_works_after_it_ended(
+    installed: Windows, setup: Path
+) -> None:
+    before = files_of(installed.program)
+    with installed.start(installed.program / "Lanewise.exe"):
+        installed.wait_for_window("Lanewise$")
+        code, _, _ = installed.run(setup, "/S")
+        assert code == 2
+        assert files_of(installed.program) == before
+        installed.end_all()
+    (installed.program / "site" / "left-by-an-older-version.py").write_text("", encoding="utf-8")
+    code, _, _ = installed.run(setup, "/S")
+    assert code == 0
+    assert not (installed.program / "site" / "left-by-an-older-version.py").exists()
+
+
+def test_that_a_half_finished_install_is_repaired_by_the_next_one(installed: Windows, setup: Path) -> None:
+    before = files_of(installed.program)
+    shutil.rmtree(installed.program / "site")
+    (installed.program / "runtime" / "python313.dll").write_bytes(b"cut")
+    (installed.program / "installation-not-finished.txt").write_text("", encoding="utf-8")
+    code, _, _ = installed.run(setup, "/S")
+    assert code == 0
+    assert files_of(installed.program) == before
+
+
+def test_that_uninstalling_leaves_nothing_but_the_users_own_data(installed: Windows) -> None:
+    installed.run(installed.program / "lanewise-cli.exe", "machine", "--json")
+    own = installed.settings / "settings.json"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text("{}", encoding="utf-8")
+    code, _, _ = installed.run(installed.program / "uninstall.exe", "/S", f"_?={windows_path(installed.program)}")
+    assert code == 0
+    left = files_of(installed.program)
+    assert left <= {"uninstall.exe"}  # it cannot remove itself when it is told to stay in its place, as here
+    assert not installed.start_menu.exists()
+    assert not installed.desktop.exists()
+    assert installed.registry(UNINSTALL) == ""
+    assert installed.registry(r"HKCU\Software\Lanewise") == ""
+    assert own.is_file()
+
+
+def test_that_uninstalling_removes_the_users_data_when_asked(installed: Windows) -> None:
+    installed.run(installed.program / "lanewise-cli.exe", "machine", "--json")
+    installed.data.mkdir(parents=True, exist_ok=True)
+    installed.run(installed.program / "uninstall.exe", "/S", "/PURGE=1", f"_?={windows_path(installed.program)}")
+    assert not installed.data.exists()
+    assert not installed.settings.exists()
+
+
+def test_that_a_place_that_cannot_be_written_is_refused_before_anything_changes(clean: Windows, setup: Path) -> None:
+    code, _, _ = clean.run(setup, "/S", r"/D=C:\windows\win.ini\Lanewise")
+    assert code == 2
+    assert clean.registry(UNINSTALL) == ""
+
+
+def test_that_a_full_disk_is_refused_before_anything_changes(clean: Windows, setup: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "none", str(small)], capture_output=True).returncode:
+        pytest.skip("a small disk can only be mounted as root outside a container")
+    try:
+        code, _, _ = clean.run(setup, "/S", f"/D={windows_path(small)}\\Lanewise")
+        assert code == 2
+        assert not list(small.iterdir())
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def test_that_an_old_windows_is_refused(clean: Windows, setup: Path) -> None:
+    try:
+        clean.run("winecfg", "-v", "win7")
+        code, _, _ = clean.run(setup, "/S")
+    finally:
+        clean.run("winecfg", "-v", "win10")
+    assert code == 2
+    assert not clean.program.exists()
+
+
+def test_that_the_portable_archive_keeps_everything_beside_itself(clean: Windows, built: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(next(built.glob("Lanewise-*-portable.zip"))) as archive:
+        archive.extractall(tmp_path)
+    folder = next(path for path in tmp_path.iterdir() if path.is_dir())
+    with clean.start(folder / "Lanewise.exe"):
+        clean.wait_for_window("lanewise-demo-moe")
+        clean.end_all()
+    assert (folder / "data").is_dir()
+    assert not clean.data.exists()
+    assert not clean.settings.exists()
