@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.common.units import MIB
 from app.planner.types import RAM
+from benchmarks.case_mix import mixed_sizes
 
 _KNOWN_BUILDS = (
     ("2025-01-01", 4400), ("2025-04-01", 5010), ("2025-06-01", 5550), ("2025-08-01", 6060), ("2025-10-01", 6650),
@@ -18,15 +19,22 @@ _KNOWN_BUILDS = (
 """Release dates of some mainline builds, to place a log that tells only its day."""
 
 
+_EMBEDDING_BYTES = 0.5
+"""Bytes per element that even a small embedding has; what is left besides the experts must hold it."""
+_MOST_REST = 0.3
+_MOST_LAYERS = 1000
+
+
 @dataclass(frozen=True)
 class Case:
     """One case; ``facts``, ``run``, ``measured`` and ``judge`` as the file has them. Sizes there are MiB."""
 
     raw: Mapping
+    number: int = 0
 
     @property
     def id(self) -> str:
-        return str(self.raw["id"])
+        return str(self.raw.get("id") or f"case {self.number}")
 
     @property
     def is_ik(self) -> bool:
@@ -86,8 +94,11 @@ class Case:
 
     @property
     def n_layers(self) -> int:
-        """Blocks of the file, MTP ones included."""
-        return self.fact("n_layer_all") or self.fact("n_layer")
+        """Blocks of the file, MTP ones included. ValueError for a number that no model has."""
+        n_layers = self.fact("n_layer_all") or self.fact("n_layer")
+        if not 0 <= n_layers <= _MOST_LAYERS:
+            raise ValueError(f"{n_layers} layers")
+        return n_layers
 
     @property
     def n_mtp(self) -> int:
@@ -136,11 +147,29 @@ class Case:
     def routed_bytes(self) -> tuple[int, ...] | None:
         """Bytes of the routed experts of each MoE layer, first one first; None when not told."""
         told = self.raw.get("routed_mib_per_layer")
-        if told is None:
+        if told is None or told == []:
             return None
         n = self.n_layers - self.fact("n_dense_lead")
-        per_layer = [told] * n if isinstance(told, int | float) else [*told, *([told[-1]] * n)][:n]
-        return tuple(round(x * MIB) for x in per_layer)
+        if not isinstance(told, int | float):
+            return tuple(round(x * MIB) for x in [*told, *([told[-1]] * n)][:n])
+        mixed = self._mixed_sizes(told * MIB) if self.routed_is_average else None
+        return tuple(round(size) for size in mixed or [told * MIB] * n)
+
+    @property
+    def routed_is_average(self) -> bool:
+        """Is the told size of a layer's experts a mean over layers that differ?"""
+        return bool((self.raw.get("_derived") or {}).get("routed_is_average"))
+
+    def _mixed_sizes(self, mean_bytes: float) -> tuple[float, ...] | None:
+        """The sizes by the rule of the file's mix, believed only where the rest of the file comes out plausible too."""
+        n_elements = self.fact("n_expert") * self.fact("n_ff_exp") * self.fact("n_embd")
+        trunk = self.n_layers - self.n_mtp
+        if self.file_bytes is None or self.n_mtp:
+            return None
+        sizes = mixed_sizes(str(self.raw.get("quant") or ""), trunk, self.fact("n_dense_lead"), n_elements, mean_bytes)
+        rest = self.file_bytes - sum(sizes or ())
+        embedding = self.fact("n_embd") * self.fact("n_vocab") * _EMBEDDING_BYTES
+        return sizes if sizes and embedding < rest < _MOST_REST * self.file_bytes else None
 
     @cached_property
     def rest_bytes(self) -> float | None:
@@ -159,6 +188,17 @@ class Case:
 
 
 def load_cases(path: str | Path) -> list[Case]:
-    """The cases of a file: a list, or an object with ``cases``."""
+    """The cases of a file: a list, or an object with ``cases``. What is no object becomes a case that tells nothing."""
     data = json.loads(Path(path).read_text("utf-8"))
-    return [Case(entry) for entry in (data["cases"] if isinstance(data, dict) else data)]
+    entries = data.get("cases") if isinstance(data, dict) else data
+    if not isinstance(entries, list):
+        raise SystemExit(f"{path}: neither a list of cases nor an object with one under 'cases'")
+    return [Case(_readable(entry), number) for number, entry in enumerate(entries)]
+
+
+def _readable(entry: object) -> Mapping:
+    """Without the parts that must be objects and are none: they are as good as missing."""
+    if not isinstance(entry, dict):
+        return {}
+    parts = ("facts", "run", "measured", "judge", "_derived")
+    return {key: value for key, value in entry.items() if key not in parts or isinstance(value, dict)}

@@ -17,12 +17,16 @@ and Metal: no clean public figure, an assumption. RPC devices are somebody else'
 from __future__ import annotations
 
 from app.common.units import MIB
-from app.planner.types import DeviceKind
+from app.model.types import ModelInfo
+from app.planner.kv import KvSettings, sliding_cells
+from app.planner.placement import kv_device
+from app.planner.types import DeviceKind, Placement
 
 _GIB = 1024 * MIB
 _CUDA_BASE_MIB, _CUDA_MIB_PER_GIB, _CUDA_MOST_MIB = 64, 16, 576
 _FIXED_MIB = {"ROCm": 256, "HIP": 256, "Vulkan": 150, "SYCL": 300, "Metal": 100}
 _UNKNOWN_MIB = 300
+_FLOAT_CACHES = frozenset({"f16", "bf16", "f32"})
 _UNKNOWN_CARD_GIB = 16
 
 
@@ -40,3 +44,24 @@ def overhead_estimate_bytes(name: str, kind: DeviceKind, total_bytes: int | None
         gib = _UNKNOWN_CARD_GIB if total_bytes is None else total_bytes / _GIB
         return round(min(_CUDA_MOST_MIB, _CUDA_BASE_MIB + _CUDA_MIB_PER_GIB * gib)) * MIB
     return _FIXED_MIB.get(backend, _UNKNOWN_MIB) * MIB
+
+
+def cuda_pool_bytes(model: ModelInfo, placement: Placement, kv: KvSettings, device: str) -> int:
+    """What a CUDA or ROCm engine of before build 9450 takes from its pool for flash attention over a quantised cache:
+    one layer's K and V as F16 (fattn-common.cuh ``launch_fattn``, ``K_f16.alloc``; in the compute buffer since
+    ggml-org/llama.cpp#23907). Reached once a prompt fills the context."""
+    if backend_of(device) not in ("CUDA", "ROCm", "HIP"):
+        return 0
+    largest = 0
+    for block, layer in enumerate(model.layers):
+        if layer.recurrent or not layer.head_count_kv or kv_device(placement, block) != device:
+            continue
+        slides = layer.sliding and model.sliding_window
+        cells = sliding_cells(model.sliding_window or 0, kv) if slides else kv.n_cells
+        rows = [
+            width * layer.head_count_kv
+            for width, cache_type in ((layer.key_length, kv.cache_type_k), (layer.value_length, kv.cache_type_v))
+            if cache_type not in _FLOAT_CACHES
+        ]
+        largest = max(largest, 2 * cells * sum(rows))
+    return largest
