@@ -94,6 +94,7 @@ class _Reading:
     unified: bool | None = None
     is_mapped: bool = True
     is_locked: bool = False
+    overrules: bool = False
     threads: int = ENGINE_DEFAULT_THREADS
 
     def keep(self, given: Given) -> None:
@@ -184,6 +185,8 @@ def _finish_loading(reading: _Reading) -> None:
     mapped = "mmap" if reading.is_mapped else "none"
     mode = {"mmap": "mmap+mlock", "none": "mlock"}[mapped] if reading.is_locked else mapped
     reading.wishes = replace(reading.wishes, load_mode=mode)
+    if reading.overrules:
+        reading.problems.append(Problem("import_loading_order", Severity.WARNING, {"mode": mode}))
 
 
 def _with_fit_target(command: ImportedCommand) -> ImportedCommand:
@@ -335,6 +338,12 @@ def _load_mode(reading: _Reading, given: Given) -> None:
 
 
 def _old_loading(reading: _Reading, given: Given) -> None:
+    """Older builds' switches. They add up, except in builds that take them beside ``--load-mode``: there each sets
+    the whole mode and the last one counts (ggml-org/llama.cpp#28334)."""
+    sets_mode = reading.capabilities.has(given.flag) and reading.capabilities.has("--load-mode")
+    reading.overrules |= sets_mode and (reading.is_locked or not reading.is_mapped)
+    if sets_mode and given.setting != "mlock":
+        reading.is_locked = False
     if given.setting == "mlock":
         reading.is_locked = True
     elif given.setting == "direct_io":

@@ -58,6 +58,12 @@ ENTRIES: Entries = {
         "此 llama-server 早于 2026 年中，可能打不开 {path}：旧版本无法正确识别非 ASCII 字符。请换用较新的版本，"
         "或用 mklink /J 为该文件夹建立一个纯英文名的目录联接，再从那里打开。",
     ),
+    "problem.import_loading_order": (
+        "The command names several of --mlock, --mmap and --no-mmap. Older servers combine them, this one takes each as a "
+        "whole loading mode and the last wins; the plan reads it as -lm {mode}.",
+        "命令中同时出现了 --mlock、--mmap、--no-mmap 中的多个。旧版服务器会组合它们，而此版本把每个都当作完整的加载方式，"
+        "以最后一个为准；方案按 -lm {mode} 理解。",
+    ),
     "problem.commit_too_small": (
         "This plan needs {needed_bytes:size} of committed memory, the system can promise only {free_bytes:size} more "
         "({missing_bytes:size} too little), although RAM is free. Enlarge the page file (Windows) or swap, or map the "
