@@ -59,22 +59,18 @@ def look_at_archive(
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise fail("archive_missing", path=str(path), why=why) from error
     listed = known_releases(paths) if releases is None else releases
-    asset = _asset_named(path.name, listed)
-    if asset is None or asset.sha256 is None:
-        verdict = Verdict.UNKNOWN
-    else:
-        verdict = Verdict.PUBLISHED if asset.sha256 == sha256 else Verdict.DIFFERS
+    verdict = _verdict(path.name, sha256, listed)
     return BroughtArchive(path, size, sha256, verdict, _package_of(path, size, sha256))
 
 
-def _asset_named(name: str, releases: Sequence[Release]) -> Asset | None:
-    """Runtime archives of Windows have the same name in every release: the newest that has one counts."""
-    for release in releases:
-        for package in release.packages:
-            for asset in package.assets:
-                if asset.name == name:
-                    return asset
-    return None
+def _verdict(name: str, sha256: str, releases: Sequence[Release]) -> Verdict:
+    """By the digests that were published for this name. The CUDA runtime of Windows has the same name in every
+    release, so another content than the listed ones may be that of an older release."""
+    assets = [asset for release in releases for package in release.packages for asset in package.assets]
+    digests = {asset.sha256 for asset in assets if asset.name == name and asset.sha256 is not None}
+    if sha256 in digests:
+        return Verdict.PUBLISHED
+    return Verdict.DIFFERS if digests and tag_of_name(name) is not None else Verdict.UNKNOWN
 
 
 def _package_of(path: Path, size: int, sha256: str) -> Package | None:

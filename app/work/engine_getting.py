@@ -163,15 +163,17 @@ def get_package(
 ) -> KnownEngine:
     """Fetch and install one package; call it on a worker thread.
 
-    A package that is installed already is only asked again. Cancelling keeps what has arrived. Raises ProblemError:
-    ``download_*``, ``archive_*``, ``engine_*`` (it does not start here), ``engine_sees_no_card`` (it starts, but not
+    A package that is installed already and works is only asked again. Cancelling keeps what has arrived.
+
+    Raises ProblemError: ``download_*``, ``archive_*``, ``engine_*`` (it does not start here), ``engine_sees_no_card`` (it starts, but not
     on the graphics card: the next offer is worth a try).
     """
     with one_at_a_time(paths, cancelled):
         there = _installed(paths, package.id)
         if there is not None:
             on_progress(GetProgress(GetStep.TESTING, package.id))
-            return _tested(there, package.id, package, paths, gpus)
+            with suppress(ProblemError):  # an antivirus program took a part of it: fetched anew
+                return _tested(there, package.id, package, paths, gpus)
         check_room([(paths.engines, package.size_bytes * _UNPACKED_FACTOR)])
         wanted = [_wanted(asset, paths, mirror) for asset in package.assets]
 

@@ -12,7 +12,7 @@ from app.common.paths import app_paths
 from app.common.problem import ProblemError
 from app.engine.identity import EngineKind, knows_architecture
 from app.engine.locate import find_engine
-from app.engine.release import PUBLIC_RELEASES, Asset
+from app.engine.release import PUBLIC_RELEASES, Asset, parse_releases
 from app.engine.release_choice import this_target
 from app.hardware.types import GpuInfo
 from app.words import say_problem
@@ -107,6 +107,15 @@ def test_that_a_second_time_costs_no_network(mirror, paths):
     asked = len(mirror.server.asked)
     assert get(mirror, paths, offer) == first
     assert len(mirror.server.asked) == asked
+
+
+def test_that_an_installed_one_that_lost_a_part_is_fetched_anew(mirror, paths):
+    mirror.add("", {"llama-server": fake_server()})
+    (offer,) = offered(mirror, paths)
+    first = get(mirror, paths, offer)
+    Path(first.path).write_bytes(b"#!/bin/sh\nexit 1\n")
+    again = get(mirror, paths, offer)
+    assert (again.path, again.stamp.sha256) == (first.path, first.stamp.sha256)
 
 
 def test_that_an_engine_that_does_not_see_the_card_is_not_kept_and_the_next_is_tried(mirror, paths):
@@ -236,6 +245,16 @@ def test_that_an_archive_fetched_by_hand_is_checked_against_the_list(mirror, pat
     assert other.verdict is Verdict.DIFFERS
     install = lambda: install_archives((other,), (other.sha256,), paths, (), lambda p: None, lambda: False)  # noqa: E731
     assert refusal(install).code == "archive_not_published"
+
+
+def test_that_an_older_cuda_runtime_is_unknown_and_not_false(paths, tmp_path):
+    name = "cudart-llama-bin-win-cuda-12.4-x64.zip"
+    main = asset("llama-b11434-bin-win-cuda-12.4-x64.zip")
+    releases = parse_releases(listing(main, asset(name, b"PK new")))
+    (tmp_path / name).write_bytes(b"PK old")
+    assert look_at_archive(tmp_path / name, paths, lambda: False, releases).verdict is Verdict.UNKNOWN
+    (tmp_path / name).write_bytes(b"PK new")
+    assert look_at_archive(tmp_path / name, paths, lambda: False, releases).verdict is Verdict.PUBLISHED
 
 
 def test_that_an_unknown_archive_needs_its_hash_confirmed(paths, tmp_path):

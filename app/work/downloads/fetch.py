@@ -144,8 +144,8 @@ def _from_any_address(wanted: WantedFile, meter: Meter, cancelled: Cancelled, pa
     """Address after address; the first reason is the one that is told when all fail."""
     assert wanted.urls
     first: ProblemError | None = None
-    with Part(wanted, cancelled) as part:
-        meter.at(part.size)
+    with Part(wanted, cancelled, meter.check) as part:
+        meter.check(part.size)
         for url in wanted.urls:
             try:
                 return _from_address(wanted, url, part, meter, cancelled, patience)

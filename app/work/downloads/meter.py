@@ -35,6 +35,12 @@ class Meter:
         self._number, self._size = number, 0
         self._marks.clear()
 
+    def check(self, size_bytes: int) -> None:
+        """So much of an older part has been read back; that is no speed of the network."""
+        self._size = size_bytes
+        self._marks.clear()
+        self._tell(now=False)
+
     def total(self, size_bytes: int | None) -> None:
         """The file's size, as the server says it."""
         if size_bytes is not None:

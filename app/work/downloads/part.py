@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import BinaryIO
 
@@ -38,8 +38,9 @@ class Validators:
 class Part:
     """The part of one file, open for writing. The hash is carried along, and read back once after a restart."""
 
-    def __init__(self, wanted: WantedFile, cancelled: Cancelled) -> None:
-        """Opens (and, where it may go on, hashes) the part. Raises ProblemError ``download_disk`` or cancelled."""
+    def __init__(self, wanted: WantedFile, cancelled: Cancelled, on_read: Callable[[int], None]) -> None:
+        """Opens (and, where it may go on, hashes) the part; ``on_read``: bytes hashed so far, since that takes seconds
+        for a large one. Raises ProblemError ``download_disk`` or cancelled."""
         self._wanted = wanted
         self.validators = _load(wanted)
         self.size = 0
@@ -51,7 +52,7 @@ class Part:
         except (OSError, ValueError) as error:
             raise disk_problem(wanted, error) from error
         try:
-            self._take_up(cancelled)
+            self._take_up(cancelled, on_read)
         except BaseException:
             self._file.close()
             raise
@@ -63,7 +64,7 @@ class Part:
         with contextlib.suppress(OSError):  # a full disk: what is written counts, and is hashed anew next time
             self._file.close()
 
-    def _take_up(self, cancelled: Cancelled) -> None:
+    def _take_up(self, cancelled: Cancelled, on_read: Callable[[int], None]) -> None:
         """Go on with what is there, unless nothing could prove that it belongs to the same file."""
         length = os.fstat(self._file.fileno()).st_size
         can_prove = self._wanted.sha256 is not None or self.validators.if_range is not None
@@ -76,6 +77,7 @@ class Part:
             check_cancelled(cancelled)
             self._hash.update(block)
             self.size += len(block)
+            on_read(self.size)
 
     def restart(self) -> None:
         """From the first byte."""

@@ -120,8 +120,11 @@ def test_that_an_old_part_of_another_version_costs_one_more_round(server, wanted
 def test_that_a_part_that_is_whole_is_only_checked(server, wanted):
     wanted.path.parent.mkdir()
     wanted.part.write_bytes(DATA)
-    fetch(wanted)
+    told = []
+    fetch(wanted, told=told)
     assert server.asked == []
+    assert told[0].file_bytes == len(DATA)
+    assert told[0].bytes_per_s is None
     assert wanted.path.read_bytes() == DATA
 
 
