@@ -43,7 +43,8 @@ def read_cpu(root: Path = Path("/")) -> CpuFacts:
     cpuinfo = read_text(root / "proc/cpuinfo") or ""
     machine = is_virtual_machine(cpuinfo, read_text(root / "proc/version") or "")
     groups = _core_groups(root)
-    kinds, source = _kinds(root, groups, is_vm=machine is True)
+    # A virtual CPU may look like a P-core and run on any core of the host: no kinds are claimed there.
+    kinds, source = ({}, None) if machine is True else _kinds(root, groups)
     l3 = _l3_domains(root, groups)
     if not kinds and machine is not True:
         kinds = kinds_by_cache(tuple(CpuCore(group, CoreKind.UNKNOWN) for group in groups), l3)
@@ -88,17 +89,16 @@ def _core_groups(root: Path) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(groups))
 
 
-def _kinds(root: Path, groups: tuple[tuple[int, ...], ...], *, is_vm: bool) -> tuple[dict[int, CoreKind], str | None]:
+def _kinds(root: Path, groups: tuple[tuple[int, ...], ...]) -> tuple[dict[int, CoreKind], str | None]:
     """Kind by the first logical CPU of each core, and the source; {} where cores look alike or nothing tells."""
     firsts = [group[0] for group in groups]
     listed = _kinds_by_device_lists(root, firsts)
     if listed:
         return listed, "sysfs"
-    sources: list[tuple[str, Callable[[int], int | None]]] = [
+    sources: tuple[tuple[str, Callable[[int], int | None]], ...] = (
         ("cpu_capacity", lambda n: read_int(root / _CPUS / f"cpu{n}" / "cpu_capacity")),
-    ]
-    if not is_vm:
-        sources.append(("cpufreq", lambda n: read_int(root / _CPUS / f"cpu{n}" / "cpufreq/cpuinfo_max_freq")))
+        ("cpufreq", lambda n: read_int(root / _CPUS / f"cpu{n}" / "cpufreq/cpuinfo_max_freq")),
+    )
     for source, read in sources:
         kinds = kinds_by_speed({n: read(n) for n in firsts})
         if kinds:

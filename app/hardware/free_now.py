@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.common.problem import ProblemError
-from app.hardware import gpus_linux, gpus_nvml, gpus_windows_calls, memory_linux
+from app.hardware import gpus_linux, gpus_nvml, gpus_windows, gpus_windows_calls, memory_linux
 from app.hardware.devices import ENGINE_SOURCE
 from app.hardware.gpus_nvml import NvmlSession
 from app.hardware.ps import RamNow, ram_now
@@ -41,7 +41,8 @@ def read_free(
     awake = {i: gpu for i, gpu in enumerate(snapshot.gpus) if not asleep[i]}
     # NVML wakes every card of the machine when it is opened, so one that sleeps keeps all of them from being asked.
     nvidia = {} if _any_nvidia_asleep(snapshot, asleep) else {i: g for i, g in awake.items() if g.uuid is not None}
-    return FreeNow(_ram(root), {**_amd(awake, root), **_nvidia(nvidia, open_session)}, asleep)
+    others = _dxgi(awake) if sys.platform == "win32" else _amd(awake, root)
+    return FreeNow(_ram(root), {**others, **_nvidia(nvidia, open_session)}, asleep)
 
 
 def with_free(snapshot: HardwareSnapshot, now: FreeNow) -> HardwareSnapshot:
@@ -101,10 +102,22 @@ def _ram(root: Path) -> RamNow | None:
 
 def _amd(gpus: Mapping[int, GpuInfo], root: Path) -> dict[int, int]:
     wanted = {gpu.pci_id: i for i, gpu in gpus.items() if gpu.pci_id is not None and gpu.uuid is None}
-    if sys.platform == "win32" or not wanted:
+    if not wanted:
         return {}
     told = ((gpu.pci_id, gpu.free_bytes) for gpu in gpus_linux.read_gpus(root))
     return {wanted[pci_id]: free for pci_id, free in told if pci_id in wanted and free is not None}
+
+
+def _dxgi(gpus: Mapping[int, GpuInfo]) -> dict[int, int]:
+    """Windows' budget for one more program, of the cards that NVML does not tell of."""
+    wanted = {gpu.luid: i for i, gpu in gpus.items() if gpu.luid is not None and gpu.uuid is None}
+    if not wanted:
+        return {}
+    try:
+        told = gpus_windows.gpus_of(gpus_windows_calls.read_adapters(), ())
+    except OSError:
+        return {}
+    return {wanted[g.luid]: g.free_bytes for g in told if g.luid in wanted and g.free_bytes is not None}
 
 
 def _nvidia(gpus: Mapping[int, GpuInfo], open_session: Callable[[], NvmlSession]) -> dict[int, int]:

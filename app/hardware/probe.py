@@ -6,6 +6,7 @@ None; ``probe`` itself never raises. No serial number, user name or host name is
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import sys
@@ -128,15 +129,18 @@ def _windows_cpu() -> CpuFacts:
         records = cpu_windows.cores_of_sets(cpu_windows.parse_cpu_sets(cpu_windows.read_cpu_sets()))
     if not records:
         raise OSError("neither GetLogicalProcessorInformationEx nor GetSystemCpuSetInformation told a core")
+    l3, is_virtual = cpu_windows.l3_domains(caches), cpu_windows.read_is_virtual_machine()
+    if is_virtual:  # a virtual CPU may run on any core of the host: no kinds are claimed there
+        records, caches = tuple(dataclasses.replace(record, efficiency_class=0) for record in records), ()
     cores = cpu_windows.classify_cores(records, caches)
     by_class = len({r.efficiency_class for r in records}) > 1
     by_cache = any(core.kind is not CoreKind.UNKNOWN for core in cores)
     return CpuFacts(
         cpu_windows.read_name(),
         cores,
-        cpu_windows.read_is_virtual_machine(),
+        is_virtual,
         "win32" if by_class else "caches" if by_cache else None,
-        cpu_windows.l3_domains(caches),
+        l3,
         cpu_windows.read_group_count(),
         cpu_windows.read_is_emulated(),
     )

@@ -10,6 +10,7 @@ import pytest
 from app.common.problem import ProblemError
 from app.hardware import cpu_windows, gpus_nvml, gpus_windows, gpus_windows_calls, memory_windows, probe
 from app.hardware.cpu_choice import choose_cpus
+from app.hardware.free_now import read_free
 from app.hardware.gpu_counters_windows import GpuCounters
 from app.hardware.registry_windows import registry_text
 from app.hardware.smbios import parse_smbios
@@ -100,6 +101,16 @@ def test_that_the_whole_probe_describes_this_computer():
     assert snapshot.cpu.processor_groups == 1
     assert snapshot.gpus
     assert [p for p in snapshot.problems if p.code not in ("nvml_missing", "memory_modules_failed")] == []
+
+
+def test_that_free_memory_is_read_again_by_windows_own_budget():
+    snapshot = probe.probe()
+    now = read_free(snapshot)
+    assert now.ram.available_bytes > 0
+    assert list(now.gpus) == [
+        i for i, gpu in enumerate(snapshot.gpus) if gpu.uuid is None and gpu.free_bytes is not None
+    ]
+    assert all(free >= 0 for free in now.gpus.values())
 
 
 def test_that_the_registry_answers_and_a_missing_key_is_nothing():

@@ -66,6 +66,12 @@ def test_that_a_virtual_machines_caches_tell_no_kinds(tmp_path):
     assert {core.kind for core in facts.cores} == {CoreKind.UNKNOWN}
 
 
+def test_that_a_virtual_machine_that_shows_p_and_e_cores_is_not_believed(tmp_path):
+    cores = [((0, 1), CoreKind.P, 0, 24), ((2,), CoreKind.E, 0, 24)]
+    facts = _linux(tmp_path, *cores, is_vm=True)
+    assert ({core.kind for core in facts.cores}, facts.kinds_from) == ({CoreKind.UNKNOWN}, None)
+
+
 def test_that_windows_caches_say_the_same():
     low, high = 0xFF00FF, 0xFF00FF00
     records = [windows_core(0, True, 1 << n | 1 << (n + 16)) for n in range(16)]
