@@ -141,13 +141,25 @@ def _warnings_of(clean: Iterable[CleanLine]) -> tuple[Problem, ...]:
 
 
 def _told_exit(clean: Iterable[CleanLine]) -> int | None:
-    """The last one counts; 64-bit forms of NTSTATUS (as LM Studio prints them) are cut to their 32 bits."""
+    """The last one counts."""
     code = None
     for line in clean:
         if "xit" in line.text or "rc" in line.text:
             for found in _TOLD_EXIT.finditer(line.text):
                 code = int(found["code"], 0)
-    return None if code is None else code & 0xFFFFFFFF if abs(code) > 0x7FFFFFFF else code
+    return None if code is None else _narrowed(code)
+
+
+def _narrowed(code: int) -> int:
+    """64-bit forms of NTSTATUS cut to their 32 bits. LM Studio prints them as floating point numbers, of which only
+    every 2048th exists: what is left tells 0xC0000409 from the first kilobyte of codes (0xC0000005 and its like)."""
+    if abs(code) <= 0x7FFFFFFF:
+        return code
+    narrow = code & 0xFFFFFFFF
+    if code % 1000 == 0 and code > 1 << 63 and narrow not in _WINDOWS_CODES:
+        offset = narrow - 0xC0000000
+        return 0xC0000409 if 1024 <= offset < 3072 else 0xC0000005 if 0 <= offset < 1024 else narrow
+    return narrow
 
 
 def explain_exit(code: int | None, lines: Iterable[str]) -> Problem | None:

@@ -30,7 +30,7 @@ _WRAPPERS = tuple(
         r"^[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d [\w.-]{1,80} [\w./@-]{1,80}(?:\[\d{1,10}\])?: ?",  # journald
         rf"^\[?{_DATE}\]? ?",
         r"^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?\s+",
-        r"^\[(?P<word>DEBUG|TRACE|DBG|INFO|INF|WARN|WARNING|WRN|ERROR|ERR|FATAL)\]:? ?",
+        r"^\[(?P<word>(?i:debug|trace|dbg|info|inf|warn|warning|wrn|error|err|fatal))\]:? ?",
         r"^(?P<word>DEBUG|TRACE|INFO|WARN|WARNING|ERROR|FATAL)(?:\s*\||:)? {1,4}(?=\S)",
         r"^\[(?=[^\]\n]{0,40}[A-Za-z])[\w ./:@-]{1,41}\]:? ?",
         r"^\S{0,200}llama-server(?:\.exe)? : ",  # PowerShell 5.1 puts the program before the first error line

@@ -24,6 +24,8 @@ _SERVER = re.compile(
 )
 _ENDED = re.compile(r"cleaning up before exit|exiting due to|Received second interrupt|server stopped")
 _SUSPECT = re.compile(r"(?i)\b(?:error|fatal|panic|exception|traceback|failed|cannot|unable|abort\w*)\b")
+_ERROR = re.compile(r"(?:error|fatal|panic|traceback|exception|failed to|unable to)\b", re.IGNORECASE)
+"""How the line of a program begins that gives up, where no level says so."""
 _LEAST_TIMED_TOKENS = 16
 _MOST_SUSPECTS = 8
 _MOST_TAIL = 12
@@ -54,6 +56,7 @@ class LogFacts:
     prompt_cache: tuple[int, int] | None = None
     fit_context: tuple[int, int] | None = None
     decode_tps: tuple[float, ...] = ()
+    has_error_lines: bool = False
     suspects: tuple[str, ...] = ()
     tail: tuple[str, ...] = ()
     cut_bytes: int = 0
@@ -103,6 +106,7 @@ def read_log(lines: Iterable[str], cut_bytes: int = 0) -> LogFacts:
         prompt_cache=figures.prompt_cache,
         fit_context=figures.fit_context,
         decode_tps=tuple(figures.decode_tps[-50:]),
+        has_error_lines=any(line.level == "E" or _ERROR.match(line.text) for line in clean),
         suspects=_suspects(clean),
         tail=_tail(clean),
         cut_bytes=cut_bytes,

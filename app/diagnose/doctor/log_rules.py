@@ -82,13 +82,9 @@ def _failure(facts: Facts) -> Problem | None:
             return _unknown(log, code)  # a script's own code after a good run (a timeout's 124) is no failure
     if facts.reason is not None:
         return _unknown(log, code)
-    if log is not None and not log.was_ready and log.is_server and _has_error_lines(log):
+    if log is not None and not log.was_ready and log.has_error_lines:
         return _unknown(log, None)
     return None
-
-
-def _has_error_lines(log: LogFacts) -> bool:
-    return any(word in line for line in log.suspects for word in (" E ", "error", "Error", "ERROR", "failed", "fatal"))
 
 
 def _unknown(log: LogFacts | None, code: int | None) -> Problem:

@@ -14,6 +14,7 @@ from statistics import median
 from app.common.problem import ParamValue, Severity
 from app.common.units import MIB
 from app.diagnose.doctor.types import Facts, Finding
+from app.diagnose.machine import NARROW_LANES
 from app.hardware.types import CoreKind, HardwareSnapshot
 from app.monitor.sample import Sample
 
@@ -49,6 +50,7 @@ def run_findings(facts: Facts) -> Iterator[Finding]:
     if facts.snapshot is not None:
         yield from _cores(facts.snapshot, samples)
         yield from _hot(samples)
+        yield from _link(facts.snapshot, samples)
         yield from _power(facts.snapshot, samples)
     yield from _slow(facts, samples)
     yield from answer_findings(facts)
@@ -97,7 +99,8 @@ def _spills(facts: Facts, samples: Sequence[Sample]) -> Iterator[Finding]:
     if facts.snapshot is not None:
         totals = {g.engine_name or g.name: g.total_bytes for g in facts.snapshot.gpus}
     for device in _devices(samples, ".shared"):
-        shared, used = _series(samples, f"gpu.{device}.shared"), _series(samples, f"gpu.{device}.used")
+        shared = _series(samples, f"gpu.{device}.shared")
+        used = _series(samples, f"gpu.{device}.used") or _series(samples, f"gpu.{device}.dedicated")
         total = totals.get(device)
         if len(shared) < 2 or not used or total is None:
             continue
@@ -171,6 +174,30 @@ def _hot(samples: Sequence[Sample]) -> Iterator[Finding]:
             }  # fmt: skip
             evidence = (f"gpu.{device}.clock: {max(clocks):.0f} -> {clocks[-1]:.0f} MHz", f"{heat[-1]:.0f} °C")
             yield Finding("throttled", Severity.WARNING, params, evidence)
+
+
+def _link(snapshot: HardwareSnapshot, samples: Sequence[Sample]) -> Iterator[Finding]:
+    """The PCIe width while the card works: at rest a link may be narrower than it can be, under load it may not."""
+    by_name = {gpu.engine_name or gpu.name: gpu for gpu in snapshot.gpus}
+    for device in _devices(samples, ".pcie_width"):
+        busy = [
+            width
+            for sample in samples
+            if (width := sample.values.get(f"gpu.{device}.pcie_width")) is not None
+            and (sample.values.get(f"gpu.{device}.util") or 0) >= _BUSY
+        ]
+        gpu = by_name.get(device)
+        if gpu is None or not busy:
+            continue
+        width, most = round(max(busy)), gpu.pcie_width_max
+        evidence = (f"gpu.{device}.pcie_width: {width}, util >= {_BUSY:.0f} %",)
+        if most is not None and width < most:
+            params: dict[str, ParamValue] = {"gpu": gpu.name, "width": width, "max_width": most}
+            yield Finding("narrow_pcie", Severity.WARNING, params, evidence, check="pcie")
+        elif width <= NARROW_LANES:
+            yield Finding(
+                "narrow_pcie_slot", Severity.WARNING, {"gpu": gpu.name, "width": width}, evidence, check="pcie"
+            )
 
 
 def _power(snapshot: HardwareSnapshot, samples: Sequence[Sample]) -> Iterator[Finding]:

@@ -79,6 +79,53 @@ def test_that_a_code_written_into_the_log_by_a_wrapper_counts():
     assert found(["llama runner process has terminated: exit status 0xc0000409"])[0].code == "engine_aborted"
 
 
+@pytest.mark.parametrize(
+    ("printed", "code"),
+    [
+        ("18446744072635812000", "engine_aborted"),
+        ("18446744072635810000", "engine_crashed"),
+        ("18446744072635810101", "engine_dll_missing"),
+        ("3221225781", "engine_dll_missing"),
+        ("18446744073709515000", "unknown_failure"),
+    ],
+)
+def test_that_codes_printed_as_64_bit_or_rounded_numbers_are_read(printed, code):
+    lines = ["Failed to load the model", "Error loading model.", f"(Exit code: {printed}). Unknown error."]
+    assert found(lines)[0].code == code
+
+
+def test_that_a_second_model_of_a_server_that_fails_after_a_first_one_ran_is_found():
+    lines = [
+        'time=2025-02-04T16:56:25.340Z level=INFO source=server.go:376 msg="starting llama server" cmd="x --model a"',
+        'time=2025-02-04T16:56:29.340Z level=INFO source=server.go:600 msg="llama runner started in 3.20 seconds"',
+        'time=2025-02-04T16:57:25.340Z level=INFO source=server.go:376 msg="starting llama server" cmd="x --model b"',
+        "ollama  | ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 437944320",
+        "ollama  | alloc_tensor_range: failed to allocate CPU buffer of size 437944320",
+        "ollama  | llama_model_load: error loading model: unable to allocate CPU buffer",
+        "ollama  | panic: unable to load model: /blobs/sha256-d83c",
+    ]
+    finding = found(lines)[0]
+    assert (finding.code, finding.params["device"], finding.params["n_bytes"]) == ("weights_oom", "RAM", 437944320)
+    assert found(lines[:2]) == ()
+
+
+def test_that_figures_of_older_builds_are_read():
+    lines = [
+        "Apr 17 23:09:42 athena ollama.listener[2840147]: llm_load_tensors:        CPU buffer size =   250.00 MiB",
+        "llm_load_tensors:      CUDA0 buffer size =  3946.35 MiB",
+        "llama_kv_cache_init:      CUDA0 KV buffer size =    11.00 MiB",
+        "llama_new_context_with_model: n_ctx      = 512",
+        "llama_new_context_with_model:      CUDA0 compute buffer size =    66.50 MiB",
+        "Tensor blk.3.ffn_up_exps.weight buffer type overriden to CPU",
+    ]
+    log = read_log(lines)
+    assert {(b.kind.value, b.device) for b in log.buffers} == {
+        ("weights", "RAM"), ("weights", "CUDA0"), ("kv", "CUDA0"), ("compute", "CUDA0"),
+    }  # fmt: skip
+    assert log.n_ctx == 512
+    assert log.overrides == {"blk.3.ffn_up_exps.weight": "CPU"}
+
+
 def test_that_a_stop_with_ctrl_c_is_no_failure():
     good = log_lines("good-port0.log")
     for code in (-2, -15, 130, 143, 0):

@@ -80,6 +80,16 @@ def test_that_a_hot_card_that_slows_down_is_told():
     assert "throttled" not in codes(dataclasses.replace(told, samples=cool))
 
 
+def test_that_the_width_of_the_link_counts_under_load_only():
+    narrow = card(pcie_width_max=8, pcie_gen_max=4)
+    working = Facts(snapshot=snapshot(narrow), samples=samples({"gpu.CUDA0.pcie_width": 4.0, "gpu.CUDA0.util": 99.0}))
+    assert one(working, "narrow_pcie").params == {"gpu": "RTX 4080 Laptop", "width": 4, "max_width": 8}
+    resting = dataclasses.replace(working, samples=samples({"gpu.CUDA0.pcie_width": 1.0, "gpu.CUDA0.util": 0.0}))
+    assert "narrow_pcie" not in codes(resting)
+    full = dataclasses.replace(working, samples=samples({"gpu.CUDA0.pcie_width": 8.0, "gpu.CUDA0.util": 99.0}))
+    assert "narrow_pcie" not in codes(full)
+
+
 def test_that_battery_is_a_warning_only_while_something_runs():
     on_battery = snapshot(power=PowerInfo(on_battery=True))
     assert one(Facts(snapshot=on_battery), "on_battery").severity is Severity.INFO
