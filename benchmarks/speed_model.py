@@ -66,10 +66,19 @@ class Outcome:
     unjudged_choices: list[tuple[str, str]] = field(default_factory=list)
 
 
-def judge_all(tables: Sequence[Mapping]) -> Outcome:
-    """Judges every table, each host of a table by itself."""
+def tables_of(data: object) -> list:
+    """The tables of a file: a list, or an object that has one under ``tables``; anything else holds none."""
+    found = data.get("tables") if isinstance(data, dict) else data
+    return found if isinstance(found, list) else []
+
+
+def judge_all(tables: Sequence[object]) -> Outcome:
+    """Judges every table, each host of a table by itself; what is no table is listed."""
     outcome = Outcome(n_tables=len(tables))
-    for raw in tables:
+    for number, raw in enumerate(tables):
+        if not isinstance(raw, dict):
+            outcome.skipped.append((f"number {number}", "no table"))
+            continue
         table = Table(raw)
         before = len(outcome.judged)
         reasons = []
@@ -248,7 +257,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     data = json.loads(Path(options.tables).read_text("utf-8"))
-    outcome = judge_all(data["tables"] if isinstance(data, dict) else data)
+    outcome = judge_all(tables_of(data))
     told = summary(outcome)
     if options.json:
         print(json.dumps(told, indent=1))

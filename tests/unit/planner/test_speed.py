@@ -1,6 +1,7 @@
 """Speed: what a token reads, how measurements become rates, and the public tables of measured placements."""
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from app.planner.speed import estimate_speed
 from app.planner.token_work import kv_read_bytes, prompt_work, token_work
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, KvHome
 from app.words import ENTRIES
-from benchmarks.speed_model import judge_all, summary
+from benchmarks.speed_model import judge_all, summary, tables_of
 
 MIB = 1 << 20
 TABLES = Path(__file__).parents[2] / "data" / "cases" / "speed_tables.json"
@@ -150,9 +151,39 @@ def test_that_a_table_which_lacks_something_is_listed_and_ends_nothing(public_ta
     for key in whole:
         broken.append({k: v for k, v in whole.items() if k != key} | {"id": f"without {key}"})
         broken.append({**whole, key: None, "id": f"unknown {key}"})
-    outcome = judge_all([*broken, {}])
-    assert len(outcome.judged) + len(outcome.skipped) == len(broken) + 1
+    outcome = judge_all([*broken, {}, None, "text", [1]])
+    assert len(outcome.judged) + len(outcome.skipped) == len(broken) + 4
     assert all(why for _, why in outcome.skipped)
+
+
+@pytest.mark.slow
+def test_that_mutated_tables_end_nothing(public_tables):
+    draw = random.Random(20261129)
+    odd = (None, "", 0, -1, 1e308, float("nan"), [], {}, "12 GB", True, [None], 10**30)
+    mutated = []
+    for _ in range(25):
+        table = json.loads(json.dumps(draw.choice(public_tables)))
+        for _ in range(draw.randint(1, 3)):
+            *way, last = draw.choice([path for path in _paths(table) if path])
+            parent = table
+            for key in way:
+                parent = parent[key]
+            if draw.random() < 0.4:
+                del parent[last]
+            else:
+                parent[last] = draw.choice(odd)
+        mutated.append(table)
+    outcome = judge_all(mutated)
+    assert outcome.n_tables == 25
+    assert json.dumps(summary(outcome))
+    assert tables_of({"tables": None}) == tables_of("x") == tables_of({}) == []
+
+
+def _paths(value, way=()):
+    yield way
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from _paths(child, (*way, key))
 
 
 def test_that_a_small_model_on_a_fast_card_is_limited_by_kernel_starts(real_headers):
