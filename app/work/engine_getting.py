@@ -165,8 +165,8 @@ def get_package(
 
     A package that is installed already and works is only asked again. Cancelling keeps what has arrived.
 
-    Raises ProblemError: ``download_*``, ``archive_*``, ``engine_*`` (it does not start here), ``engine_sees_no_card`` (it starts, but not
-    on the graphics card: the next offer is worth a try).
+    Raises ProblemError: ``download_*``, ``archive_*``, ``engine_*`` (it does not start here), ``engine_sees_no_card``
+    (it starts, but not on the graphics card: the next offer is worth a try).
     """
     with one_at_a_time(paths, cancelled):
         there = _installed(paths, package.id)
