@@ -22,8 +22,8 @@ ENTRIES: Entries = {
         "这段文字中没有 llama-server 命令：没有以短横线开头的词。请复制完整的命令。",
     ),
     "problem.import_too_long": (
-        "The pasted text is longer than 1 MiB: no shell takes a command of that length. Copy the command alone.",
-        "粘贴的文字超过 1 MiB：没有哪个 shell 能接受这么长的命令。请只复制命令本身。",
+        "The pasted text is longer than 256 KiB, far more than any llama-server command. Copy the command alone.",
+        "粘贴的文字超过 256 KiB，远远超出任何 llama-server 命令的长度。请只复制命令本身。",
     ),
     "problem.import_too_many_words": (
         "The command has {n:num} words; only the first {most:num} were read. Shorten it: the rest is not part of what is "

@@ -25,6 +25,11 @@ ENTRIES: Entries = {
         "粘贴任意 llama-server 命令：cmd、PowerShell 或 bash，单行或多行均可",
     ),
     "paste.box": ("The pasted command", "粘贴的命令"),
+    "paste.clear": ("Clear", "清空"),
+    "paste.kept_aside": (
+        "({n:num} characters in all. Only the beginning is shown; the whole text is checked.)",
+        "（共 {n:num} 个字符。只显示开头，检查的是全文。）",
+    ),
     "paste.findings": ("What it does here", "它在这里的效果"),
     "paste.waiting": (
         "Every rule is checked against the open model, every option against the engine.",

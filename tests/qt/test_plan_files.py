@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QThread
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
 from app.common.problem import Severity
@@ -126,6 +127,21 @@ def test_that_a_hostile_paste_is_drawn_in_bounds(session, qtbot):
     dialog.box.setPlainText("llama-server -m x.gguf " + " ".join(f"--no-such-{n}" for n in range(200)))
     qtbot.waitUntil(lambda: dialog.load.isEnabled(), timeout=20_000)
     assert MOST_PROBLEMS <= len(dialog.findings.sentences) <= MOST_PROBLEMS + 5
+
+
+def test_that_a_huge_paste_is_checked_whole_but_drawn_in_part(session, qtbot):
+    dialog = PasteDialog(session, None)
+    qtbot.addWidget(dialog)
+    rules = ",".join(["exps=CPU"] * 5000)
+    QGuiApplication.clipboard().setText(f'llama-server -m x.gguf -c 8192 -ngl 99 -ot "{rules}"')
+    dialog.box.paste()
+    assert dialog.box.is_kept_aside
+    assert len(dialog.box.toPlainText()) < 3000
+    qtbot.waitUntil(lambda: dialog.load.isEnabled(), timeout=20_000)
+    assert "import_too_many_rules" in [p.code for p in session.paste.result.problems]
+    dialog.clear.click()
+    assert (dialog.box.text, dialog.box.isReadOnly()) == ("", False)
+    assert session.paste.result is None
 
 
 def test_that_what_the_board_does_not_model_is_shown_and_can_be_removed(session, qtbot, page):

@@ -10,18 +10,17 @@ from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
     QHBoxLayout,
-    QPlainTextEdit,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
 from app.common.problem import Severity
+from app.ui.dialogs.paste_box import PasteBox
 from app.ui.dialogs.paste_findings import Findings
 from app.ui.pages.plan_command import CommandView
 from app.ui.secret import key_in, masked
-from app.ui.theme.fonts import mono_font
-from app.ui.widgets.buttons import PlainButton, PrimaryButton
+from app.ui.widgets.buttons import LinkButton, PlainButton, PrimaryButton
 from app.ui.widgets.frames import ScrollCard
 from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.words import say
@@ -41,11 +40,8 @@ class PasteDialog(QDialog):
         self._session = session
         self.setWindowTitle(say("paste.title"))
         self.setModal(True)
-        self.box = QPlainTextEdit()
-        self.box.setPlaceholderText(say("paste.prompt"))
-        self.box.setAccessibleName(say("paste.box"))
-        self.box.setFont(mono_font(self.box.font()))
-        self.box.setTabChangesFocus(True)
+        self.box = PasteBox()
+        self.clear = LinkButton(say("paste.clear"))
         self.findings = Findings()
         self.converted = CommandView()
         self.converted.setAccessibleName(say("paste.converted"))
@@ -56,7 +52,9 @@ class PasteDialog(QDialog):
         self.load = PrimaryButton(say("paste.load"))
         self.load.setToolTip(say("paste.load.tip"))
         self._build()
-        self.box.textChanged.connect(self._on_text)
+        self.clear.hide()
+        self.box.text_changed.connect(self._on_text)
+        self.clear.clicked.connect(self._on_clear)
         self.copy.clicked.connect(self._on_copy)
         self.load.clicked.connect(self._on_load)
         self.close_button.clicked.connect(self.reject)
@@ -71,7 +69,10 @@ class PasteDialog(QDialog):
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(0, 9)
         grid.setColumnStretch(1, 11)
-        grid.addWidget(SectionTitle(say("paste.box")), 0, 0)
+        left = QHBoxLayout()
+        left.addWidget(SectionTitle(say("paste.box")), 1)
+        left.addWidget(self.clear)
+        grid.addLayout(left, 0, 0)
         grid.addWidget(SectionTitle(say("paste.findings")), 0, 1)
         grid.addWidget(self.box, 1, 0)
         grid.addWidget(scroll, 1, 1)
@@ -131,7 +132,13 @@ class PasteDialog(QDialog):
 
     @Slot()
     def _on_text(self) -> None:
-        self._session.paste.check(self.box.toPlainText())
+        self.clear.setVisible(bool(self.box.text))
+        self._session.paste.check(self.box.text)
+
+    @Slot()
+    def _on_clear(self) -> None:
+        self.box.set_text("")
+        self.box.setFocus()
 
     @Slot()
     def _on_copy(self) -> None:

@@ -22,6 +22,7 @@ MOST_RULES = 40
 """Rows that are drawn; a person reads no more, and a paste may have thousands."""
 
 _LONGEST_SENTENCE = 600
+_LONGEST_RULE = 400
 
 
 class Findings(QWidget):
@@ -95,7 +96,7 @@ class Findings(QWidget):
         icon.setPixmap(picture.pixmap(QSize(16, 16), self.devicePixelRatioF()))
         icon.setAccessibleName(say(f"ui.severity.{problem.severity.value}"))
         sentence = say_problem(problem)
-        text = QLabel(sentence if len(sentence) <= _LONGEST_SENTENCE else f"{sentence[:_LONGEST_SENTENCE]}…")
+        text = QLabel(_shortened(sentence, _LONGEST_SENTENCE))
         text.setWordWrap(True)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         line = QHBoxLayout(row)
@@ -107,7 +108,7 @@ class Findings(QWidget):
         self._column.addWidget(row)
 
     def _add_rule(self, report: RuleReport) -> None:
-        pattern = ElidedLabel(report.rule.text, mode=Qt.TextElideMode.ElideMiddle)
+        pattern = ElidedLabel(_shortened(report.rule.text, _LONGEST_RULE), mode=Qt.TextElideMode.ElideMiddle)
         pattern.setFont(mono_font(scaled(self.font(), 0.95)))
         facts = DimLabel(" · ".join(_facts(report)), wrap=True)
         row = QWidget()
@@ -120,10 +121,14 @@ class Findings(QWidget):
         self._column.addWidget(row)
 
 
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def _facts(report: RuleReport) -> Iterable[str]:
     """Where to, what it finds, and who comes before it."""
     if report.device is None:
-        yield say("paste.rule_no_device", device=report.rule.buffer or "—")
+        yield say("paste.rule_no_device", device=_shortened(report.rule.buffer, 60) or "—")
     else:
         yield say("paste.rule_device", device=say("board.ram") if report.device == RAM else report.device)
     if report.hits == 0:
@@ -131,4 +136,4 @@ def _facts(report: RuleReport) -> Iterable[str]:
     else:
         yield say("paste.rule", hits=report.hits, size=report.n_bytes, moved=report.moved)
     if report.shadowed_by is not None:
-        yield say("paste.rule_shadowed", rule=report.shadowed_by)
+        yield say("paste.rule_shadowed", rule=_shortened(report.shadowed_by, _LONGEST_RULE))

@@ -46,6 +46,7 @@ _FLAG = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*")
 _OVERRIDE = re.compile(r"(?<!\S)(?:-ot|--override-tensor)\s+(\"[^\"]*\"|'[^']*'|\S+)")
 _RUNNING = (RunPhase.STARTING, RunPhase.READY, RunPhase.STOPPING)
 _LINES_SHOWN = 3
+_MOST_DRAWN = 40_000
 _PADDING = (5, 4, 3, 4)
 """Left, top, right, bottom, around the lines of the command."""
 
@@ -86,7 +87,9 @@ class CommandView(QPlainTextEdit):
         self.colours = CommandColours(self.document())
 
     def show_command(self, text: str) -> None:
-        """Show a command; the place stays when nothing changed."""
+        """Show a command; the place stays when nothing changed. Of one that no shell would take the beginning."""
+        if len(text) > _MOST_DRAWN:
+            text = f"{text[: _MOST_DRAWN - 1]}…"
         if text != self.toPlainText():
             self.setPlainText(text)
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from app.session.app_session import AppSession
 
 
+_LONGEST = 1000
+
+
 class KeptLine(QWidget):
     """Shown only when there is something to show; Remove takes the options out of the command (undo brings them
     back)."""
@@ -51,6 +54,7 @@ class KeptLine(QWidget):
         words = plan.wishes.extra if plan is not None else ()
         self.setVisible(bool(words))
         text = masked(shlex.join(words), key_in(words))
+        text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
         self._text.setText(text)
         self._text.setToolTip(say("kept.tip"))
         self.setAccessibleName(f"{say('kept.title')} {text}")
