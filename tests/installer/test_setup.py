@@ -139,7 +139,13 @@ def test_that_uninstalling_removes_the_users_data_when_asked(installed: Windows)
 
 
 def test_that_a_place_that_cannot_be_written_is_refused_before_anything_changes(clean: Windows, setup: Path) -> None:
-    code, _, _ = clean.run(setup, "/S", r"/D=C:\windows\win.ini\Lanewise")
+    programs = clean.program.parent
+    shutil.rmtree(programs, ignore_errors=True)
+    programs.write_text("a file where the folder should be: nothing can be made in it", encoding="utf-8")
+    try:
+        code, _, _ = clean.run(setup, "/S")
+    finally:
+        programs.unlink()
     assert code == 2
     assert clean.registry(UNINSTALL) == ""
 
