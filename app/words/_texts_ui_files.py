@@ -167,6 +167,9 @@ ENTRIES: Entries = {
     "close.stop": ("Stop it and close", "停止并关闭"),
     "close.keep": ("Keep the window open", "保持窗口打开"),
     "close.remember": ("Do not ask again", "不再询问"),
+    "settings.closing": ("Closing while a server runs", "服务器运行时关闭窗口"),
+    "settings.closing_ask": ("Ask first", "先询问"),
+    "settings.closing_stop": ("Stop the server and close", "停止服务器并关闭"),
     # a start that failed
     "start.failed.title": ("Lanewise could not start", "Lanewise 无法启动"),
     "start.failed.text": (

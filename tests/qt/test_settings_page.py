@@ -177,3 +177,11 @@ def test_that_a_long_engine_path_is_shown_whole(page, qtbot):
     page.show()
     (label,) = [label for label in page.findChildren(QLabel) if label.text() == path]
     qtbot.waitUntil(lambda: label.height() >= label.heightForWidth(label.width()))
+
+
+def test_that_a_remembered_answer_about_closing_can_be_taken_back(page, session):
+    session.settings = dataclasses.replace(session.settings, close_with_server="stop")
+    session.settings_changed.emit()
+    assert page.closing.currentData() == "stop"
+    choose(page.closing, "ask")
+    assert session.calls == [("change_settings", {"close_with_server": "ask"})]

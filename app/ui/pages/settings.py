@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLay
 
 from app.common.problem import Problem
 from app.engine.toolchain import build_tools_problem
-from app.settings import LANGUAGES, SHELLS, THEMES
+from app.settings import CLOSINGS, LANGUAGES, SHELLS, THEMES
 from app.ui.pages.settings_engine import EngineCard
 from app.ui.pages.settings_engines import EnginesCard
 from app.ui.pages.settings_form import FormCard
@@ -56,10 +56,11 @@ class SettingsPage(QWidget):
         self.theme = Combo()
         self.shell = Combo()
         self.reserve = Combo()
+        self.closing = Combo()
         self.engine = EngineCard(build_problem())
         self.engines = EnginesCard(session.engines)
         width = self.fontMetrics().horizontalAdvance("0") * _CONTROL_CHARACTERS
-        for control in (self.language, self.theme, self.shell, self.reserve):
+        for control in (self.language, self.theme, self.shell, self.reserve, self.closing):
             control.setMinimumWidth(width)
         body = QWidget()
         self._lay_out(body)
@@ -99,6 +100,7 @@ class SettingsPage(QWidget):
         card = FormCard(say("settings.look"))
         card.add_row(say("settings.language"), self.language)
         card.add_row(say("settings.theme"), self.theme)
+        card.add_row(say("settings.closing"), self.closing)
         return card
 
     def _plan_card(self) -> FormCard:
@@ -136,6 +138,7 @@ class SettingsPage(QWidget):
         self.theme.currentIndexChanged.connect(self._on_theme)
         self.shell.currentIndexChanged.connect(self._on_shell)
         self.reserve.currentIndexChanged.connect(self._on_reserve)
+        self.closing.currentIndexChanged.connect(self._on_closing)
         self.engine.path_chosen.connect(session.choose_engine)
         self.engine.build_requested.connect(session.build_engine)
         self.engines.get_requested.connect(self.get_engine)
@@ -157,6 +160,8 @@ class SettingsPage(QWidget):
         self.theme.set_choices([(say(f"settings.theme_{v}"), v) for v in THEMES], settings.theme)
         self.shell.set_choices([(say(f"settings.shell_{v}"), v) for v in SHELLS], settings.shell)
         self.reserve.set_choices(_reserve_choices(settings.reserve_mib), settings.reserve_mib)
+        closings = [(say(f"settings.closing_{v}"), v) for v in CLOSINGS]
+        self.closing.set_choices(closings, settings.close_with_server)
 
     @Slot()
     def _on_engine(self) -> None:
@@ -177,6 +182,10 @@ class SettingsPage(QWidget):
     @Slot()
     def _on_reserve(self) -> None:
         self._session.change_settings(reserve_mib=self.reserve.currentData())
+
+    @Slot()
+    def _on_closing(self) -> None:
+        self._session.change_settings(close_with_server=self.closing.currentData())
 
 
 def _reserve_choices(current: int | None) -> list[tuple[str, object]]:
