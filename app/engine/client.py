@@ -18,6 +18,7 @@ from app.engine.sse import ChatDone, ChatEvent, parse_chat_chunk, sse_data
 _TIMEOUT_S = 10.0
 _COMPLETION_TIMEOUT_S = 600.0
 _LONGEST_REASON = 300
+_MOST_MODELS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,15 @@ class ServerClient:
         if not isinstance(data, dict):
             raise self._broken("/props is no object")
         return data
+
+    def models(self) -> tuple[str, ...]:
+        """``GET /v1/models``: the names the server goes by, as OpenAI's clients ask for them. Raises ProblemError."""
+        data = self._json("GET", "/v1/models", None, _TIMEOUT_S)
+        listed = data.get("data") if isinstance(data, dict) else None
+        if not isinstance(listed, list):
+            raise self._broken("/v1/models has no list")
+        names = (entry.get("id") for entry in listed[:_MOST_MODELS] if isinstance(entry, dict))
+        return tuple(name[:_LONGEST_REASON] for name in names if isinstance(name, str))
 
     def slots(self, at_s: float) -> tuple[SlotSample, ...]:
         """``GET /slots``: what every slot does now; ``at_s`` is the time to write down. Raises ProblemError."""

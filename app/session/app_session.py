@@ -33,6 +33,7 @@ from app.session.jobs import JobRunner
 from app.session.learning_controller import LearningController
 from app.session.machine_controller import FreeReason, MachineController
 from app.session.machine_judge import JudgeController
+from app.session.other_apps_controller import OtherAppsController
 from app.session.paste_controller import PasteController
 from app.session.plan_files_controller import PlanFilesController, with_recent
 from app.session.run_controller import RunController
@@ -80,6 +81,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self._engine = EngineController(self._jobs, self.paths, self)
         self.machine = MachineController(self._jobs, self._binary, self._is_quiet, self)
         self.judge = JudgeController(self._jobs, self)
+        self.other_apps = OtherAppsController(self._jobs, self)
         self.engines = EnginesController(self._jobs, self.paths, lambda: self.hardware, lambda: self.settings, self)
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
@@ -204,6 +206,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self._engine.close()
         self.engines.close()
         self.machine.close()
+        self.other_apps.forget()
         self._run.close()
         self._jobs.close(interrupt=end_tools)
 
@@ -372,7 +375,8 @@ class AppSession(BoardWishes, RunWishes, QObject):
 
     def _on_run_changed(self) -> None:
         self.run_changed.emit()
-        if self.run.phase in (RunPhase.STOPPED, RunPhase.FAILED):
+        if self._is_quiet():
+            self.other_apps.forget()
             self._verify_plan()
 
     def _on_engine_changed(self) -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
+from app.common.problem import Problem
 from app.diagnose.machine_upgrades import Judgement
 from app.hardware.types import HardwareSnapshot
 from app.work.machine_verdict import judge_machine
+from app.work.other_apps import AppAccess, AppAnswer
 
 
 class FakeMachine(QObject):
@@ -35,6 +37,28 @@ class FakeMachine(QObject):
     def read_other(self, path: str) -> HardwareSnapshot | None:
         self._calls.append(("read_other", path))
         return self.other
+
+
+class FakeOtherApps(QObject):
+    """What ``AppSession.other_apps`` shows; a test sets the answer."""
+
+    changed = Signal()
+
+    def __init__(self, calls: list[tuple[object, ...]]) -> None:
+        super().__init__()
+        self._calls = calls
+        self.is_testing = False
+        self.answer: AppAnswer | None = None
+        self.problem: Problem | None = None
+
+    def test(self, access: AppAccess) -> None:
+        self._calls.append(("test_app", access))
+        self.is_testing = True
+        self.changed.emit()
+
+    def end(self, answer: AppAnswer | None = None, problem: Problem | None = None) -> None:
+        self.is_testing, self.answer, self.problem = False, answer, problem
+        self.changed.emit()
 
 
 class FakeJudge(QObject):

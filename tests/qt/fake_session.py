@@ -26,7 +26,7 @@ from app.work.planning import plan_inputs
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_files import FakePaste, FakePlanFiles
-from tests.qt.fake_machine import FakeJudge, FakeMachine
+from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps
 
 
 class FakeSession(QObject):
@@ -55,6 +55,7 @@ class FakeSession(QObject):
         self.is_this_machine = True
         self.machine = FakeMachine([])
         self.judge = FakeJudge(self)
+        self.other_apps = FakeOtherApps([])
         self.engine = EngineState(EnginePhase.READY, "C:/llama/llama-server.exe", "b11434")
         self.run = RunState(RunPhase.STOPPED)
         self.chat = ChatState(ChatPhase.IDLE)

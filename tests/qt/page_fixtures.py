@@ -32,7 +32,7 @@ from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, Engi
 from app.settings import Settings
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
-from tests.qt.fake_machine import FakeJudge, FakeMachine
+from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps
 
 ANSWER = (
     "A Mixture-of-Experts layer replaces one large feed-forward block with many small ones, the experts, and a router "
@@ -331,6 +331,7 @@ class FakeSession(QObject):
         self.is_this_machine = True
         self.machine = FakeMachine(self.calls)
         self.judge = FakeJudge(self)
+        self.other_apps = FakeOtherApps(self.calls)
         self.engine = EngineState(EnginePhase.READY, "C:\\llama.cpp\\llama-server.exe", "b11434")
         self.run = RunState(RunPhase.STOPPED)
         self.chat = ChatState(ChatPhase.IDLE)

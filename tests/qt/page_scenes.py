@@ -18,6 +18,7 @@ from app.ui.pages.run import RunPage
 from app.ui.pages.settings import SettingsPage
 from app.work.downloads.types import DownloadProgress
 from app.work.engine_getting import GetProgress, GetStep
+from app.work.other_apps import AppAnswer
 from tests.qt import fake_engines as engines
 from tests.qt import page_fixtures as fx
 from tests.tools.hardware_data import DATA
@@ -83,6 +84,16 @@ def _machine(hardware: HardwareSnapshot, *, is_here: bool = True) -> QWidget:
     session.hardware, session.is_this_machine, session.judge.is_on = hardware, is_here, True
     session.machine.age_seconds = 12.0 if is_here else None
     return _keep(MachinePage(session), session)
+
+
+def other_apps() -> QWidget:
+    session = fx.running_session()
+    page = RunPage(session)
+    page.resize(1282, 768)
+    page.show_other_apps()
+    session.other_apps.end(AppAnswer(("Qwen3-30B-A3B-Q4_K_M",), "Hello! How can I help you today?", 0.84))
+    _KEPT.append(_keep(page, session))
+    return page.other_apps
 
 
 def machine_laptop() -> QWidget:
@@ -154,6 +165,7 @@ SCENES: dict[str, Callable[[], QWidget]] = {
     "run-failed": run_failed,
     "run-differs": run_differs,
     "run-no-model": run_no_model,
+    "other-apps": other_apps,
     "machine-laptop": machine_laptop,
     "machine-bare": machine_bare,
     "machine-compare": machine_compare,

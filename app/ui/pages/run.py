@@ -43,6 +43,7 @@ class RunPage(QWidget):
         self._reader = HistoryReader(session.history)
         self._sampled: frozenset[str] = frozenset()
         self._is_stale = False
+        self.other_apps: QWidget | None = None
         self.header = RunHeader()
         self.plots = RunPlots(self._reader.read)
         self.chat = ChatPane()
@@ -71,6 +72,7 @@ class RunPage(QWidget):
         self.header.launch_requested.connect(session.launch)
         self.header.stop_requested.connect(session.stop)
         self.header.span_changed.connect(self.plots.set_span)
+        self.header.apps_requested.connect(self.show_other_apps)
         self.chat.send_requested.connect(session.send_prompt)
         self.chat.stop_requested.connect(session.stop_answer)
         self.chat.empty.page_requested.connect(self.page_requested)
@@ -82,6 +84,16 @@ class RunPage(QWidget):
         session.chat_changed.connect(self._on_chat_changed)
         session.log_added.connect(self.log.add)
         session.sample_added.connect(self._on_sample)
+
+    @Slot()
+    def show_other_apps(self) -> None:
+        """Open the window with what other programs need to use this server."""
+        from app.ui.pages.run_other_apps import OtherAppsDialog
+
+        if self.other_apps is None:
+            self.other_apps = OtherAppsDialog(self._session, self)
+        self.other_apps.show()
+        self.other_apps.raise_()
 
     @Slot()
     def refresh(self) -> None:

@@ -115,6 +115,7 @@ class RunHeader(QFrame):
 
     launch_requested = Signal()
     stop_requested = Signal()
+    apps_requested = Signal()
     span_changed = Signal(float)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -133,6 +134,8 @@ class RunHeader(QFrame):
         self._span.set_choices([(say("run.span", n=s / 60), s) for s in SPANS_S], SPANS_S[0])
         self._span.setAccessibleName(say("run.span_name"))
         self._span.currentIndexChanged.connect(self._on_span)
+        self.apps_button = PlainButton(say("other_apps.open"))
+        self.apps_button.clicked.connect(self.apps_requested)
         self._button = PlainButton("")
         fix_size(self._button, 16)
         self._button.clicked.connect(self._on_button)
@@ -159,6 +162,7 @@ class RunHeader(QFrame):
         for widget in (self._dot, self._state, self._model, self._engine, self._pid):
             top.addWidget(widget)
         top.addStretch(1)
+        top.addWidget(self.apps_button)
         top.addWidget(self._span)
         top.addWidget(self._button)
         bottom = QHBoxLayout()
