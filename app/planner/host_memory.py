@@ -91,12 +91,11 @@ def _number_after(words: tuple[str, ...], flags: tuple[str, ...], default: int) 
 
 
 def with_host_segments(
-    predicted: MemoryEstimate, *, rearranged: int, tied_copy: int, load_mode: str, checkpoints: int
+    predicted: MemoryEstimate, *, rearranged: int, load_mode: str, checkpoints: int
 ) -> MemoryEstimate:
-    """The estimate with RAM's further stretches. ``rearranged`` counts where the file stays mapped, ``tied_copy``
-    always."""
+    """The estimate with RAM's further stretches. ``rearranged`` counts where the file stays mapped."""
     segments = {
-        Segment.REPACKED: tied_copy + (rearranged if load_mode in _MAPPED else 0),
+        Segment.REPACKED: rearranged if load_mode in _MAPPED else 0,
         Segment.CHECKPOINTS: checkpoints,
     }
     found = {segment: n_bytes for segment, n_bytes in segments.items() if n_bytes}
@@ -147,7 +146,7 @@ def host_problems(predicted: MemoryEstimate, load_mode: str, limits: RamLimits) 
         yield Problem("commit_too_small", Severity.ERROR, params)
     ram = predicted.get(RAM)
     copy, left = ram.segments.get(Segment.REPACKED, 0), ram.left_bytes
-    if load_mode in _MAPPED and copy and left is not None and left < 0:
+    if copy and left is not None and left < 0:
         yield Problem(
             "mapped_twice",
             Severity.WARNING,

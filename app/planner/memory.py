@@ -10,6 +10,7 @@ from app.model.types import ModelInfo, Role
 from app.planner.companions import NO_COMPANIONS, Companions, companion_segments, mtp_weights
 from app.planner.compute import compute_bytes
 from app.planner.engine_traits import CURRENT_MAINLINE, EngineKind, EngineTraits
+from app.planner.host_memory import rearranges, tied_copy_bytes
 from app.planner.ik import ik_compute_bytes
 from app.planner.kv import KvSettings, kv_bytes_by_block
 from app.planner.learned import MemoryFigures, Situation, nearest_correction, situation_of
@@ -20,7 +21,9 @@ from app.planner.types import RAM, Device, DeviceEstimate, DeviceSet, KvHome, Me
 @dataclass(frozen=True, slots=True)
 class RunSettings:
     """What the estimate depends on besides the placement. ``others``: further wishes, which no formula here knows but a
-    correction must match (``planner.plan.other_wishes``)."""
+    correction must match (``planner.plan.other_wishes``). ``repack_words``: the extra arguments, where it matters
+    whether the processor rearranges weights (``host_memory``); None = it does not matter.
+    """
 
     kv: KvSettings
     flash_attention: bool = True
@@ -29,6 +32,7 @@ class RunSettings:
     engine: EngineTraits = CURRENT_MAINLINE
     others: tuple[str, ...] = ()
     companions: Companions = NO_COMPANIONS
+    repack_words: tuple[str, ...] | None = None
 
 
 def estimate(
@@ -55,6 +59,9 @@ def estimate(
     kv = {d.name: 0 for d in devices.all}
     for block, n_bytes in kv_blocks.items():
         kv[kv_device(placement, block)] += n_bytes
+    if settings.repack_words is not None and rearranges(in_use(devices, placement), settings.repack_words):
+        copy = tied_copy_bytes(model, placement)
+        weights[RAM][Role.OUTPUT] = weights[RAM].get(Role.OUTPUT, 0) + copy
     compute = _compute(model, placement, devices, where, settings, kv_blocks)
     in_ram = placement.kv_home is KvHome.RAM
     situation = situation_of(settings.kv, settings.flash_attention, in_ram, settings.others)

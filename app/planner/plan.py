@@ -21,7 +21,6 @@ from app.planner.host_memory import (
     host_problems,
     rearranged_bytes,
     rearranges,
-    tied_copy_bytes,
     with_host_segments,
 )
 from app.planner.kv import CACHE_TYPES, KvSettings, kv_bytes_by_block
@@ -98,6 +97,7 @@ def run_settings(model: ModelInfo, wishes: Wishes, prompt_cache_mib: int, files:
         prompt_cache_bytes=prompt_cache_mib * MIB,
         others=other_wishes(wishes),
         companions=companions_of(wishes, files),
+        repack_words=wishes.extra,
     )
 
 
@@ -260,11 +260,10 @@ def _with_host_segments(
     """RAM's second copies and checkpoints; a build without checkpoints keeps none."""
     model, wishes = inputs.model, inputs.wishes
     keeps = inputs.capabilities.first("-ctxcp", "--ctx-checkpoints", "--swa-checkpoints") is not None
-    moves = rearranges(inputs.devices, wishes.extra)
+    moves = rearranges(in_use(inputs.devices, placement), wishes.extra)
     return with_host_segments(
         predicted,
         rearranged=rearranged_bytes(model, where) if moves else 0,
-        tied_copy=tied_copy_bytes(model, placement) if moves else 0,
         load_mode=load_mode,
         checkpoints=checkpoint_bytes(model, kv_settings(model, wishes), wishes.extra) if keeps else 0,
     )
