@@ -135,7 +135,9 @@ def looks_binary(start: bytes) -> bool:
     """Is this no text at all (a model, a picture, a program)? Judged by its first kilobytes."""
     if decoder_for(start) != "utf-8":
         return False
-    sample = start[:4096]
+    sample = start[:4096].rstrip(b"\0")  # a log whose end the disk never got is filled up with zeros
+    if start and not sample:
+        return True
     strange = sum(1 for byte in sample if byte < 32 and byte not in (9, 10, 12, 13, 27, 8, 7))
     return strange > len(sample) // 20
 

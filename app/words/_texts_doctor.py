@@ -91,6 +91,10 @@ _FOUND: Entries = {
         "likely ended it for want of memory; if it still runs, wait.",
         "日志在加载模型时中断，其中没有说明原因。如果引擎已退出，很可能是系统因内存不足将其结束；如果仍在运行，请等待。",
     ),
+    "problem.log_empty": (
+        "The log is empty. At -lv 1 the engine only writes errors, so there were none; else it wrote its log elsewhere.",
+        "日志是空的。使用 -lv 1 时引擎只写错误，说明没有错误；否则它把日志写到了别处。",
+    ),
     "problem.log_cut": (
         "The log is very long: its beginning and end were read, {n_bytes:size} in the middle were not.",
         "日志过长：只读取了开头和结尾，中间的 {n_bytes:size} 未读取。",
@@ -239,6 +243,19 @@ _OOM: Entries = {
         'NVIDIA\'s driver does this on its own ("CUDA - Sysmem Fallback Policy" in the NVIDIA Control Panel, Manage 3D '
         'settings). "Prefer No Sysmem Fallback" for llama-server.exe makes it fail honestly instead of getting slow.',
         "这是 NVIDIA 驱动的默认行为（NVIDIA 控制面板 → 管理 3D 设置 → “CUDA - Sysmem Fallback Policy”）。为 llama-server.exe 选择“Prefer No Sysmem Fallback”后会直接报错，而不是变慢。",
+    ),
+    "doctor.detail.dll": (
+        "On Windows it is most often the Visual C++ runtime, or the CUDA runtime package of the same version (cudart, "
+        "cublas), that is not beside llama-server.exe.",
+        "在 Windows 上，最常见的是缺少 Visual C++ 运行库，或 llama-server.exe 旁边没有相同版本的 CUDA 运行库包（cudart、cublas）。",
+    ),
+    "doctor.detail.dll_mixed": (
+        "A library of another version was found first: two builds in one folder, or another program's on the PATH.",
+        "先找到了其他版本的库：同一文件夹里混有两个版本，或 PATH 中有其他程序的库。",
+    ),
+    "doctor.detail.crash_start": (
+        "It happened before the server was ready. An outdated Visual C++ runtime (MSVCP140.dll) is a known cause.",
+        "发生在服务器就绪之前。Visual C++ 运行库（MSVCP140.dll）过旧是已知原因之一。",
     ),
     "doctor.detail.new_flag": ("This build writes it as: {new}", "该版本的写法：{new}"),
     "doctor.detail.names": ("A name that this file has: {names}", "该文件中的名称示例：{names}"),

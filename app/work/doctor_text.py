@@ -13,6 +13,8 @@ from app.words import say, say_problem
 
 _OOM = frozenset({"vram_oom_cuda", "vram_oom_vulkan", "vram_oom_device", "weights_oom", "kv_oom", "compute_oom"})
 _STAGE_OF_CODE = {"weights_oom": "weights", "kv_oom": "kv", "compute_oom": "compute"}
+_PROGRAM_DETAILS = {"engine_dll_missing": "dll", "engine_dll_wrong": "dll_mixed", "engine_crashed": "crash_start"}
+"""What Windows' own codes mean most often."""
 _LONGEST_LINE = 300
 
 
@@ -108,6 +110,8 @@ def _details(finding: Finding) -> list[str]:
         )
     if finding.code == "spill_windows":
         details.append(say("doctor.detail.spill"))
+    if finding.code in _PROGRAM_DETAILS and str(params.get("code") or "0x").startswith("0x"):
+        details.append(say(f"doctor.detail.{_PROGRAM_DETAILS[finding.code]}"))
     if finding.code == "unknown_argument" and params.get("new"):
         details.append(say("doctor.detail.new_flag", new=params["new"]))
     if finding.code == "override_unmatched" and params.get("names"):

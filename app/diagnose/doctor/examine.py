@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from app.common.problem import Severity
 from app.diagnose.doctor.cures import with_fix
@@ -20,6 +21,7 @@ _SAME_STORY = {
     "ram_swapping": frozenset({"ram_full"}),
 }
 """What follows from a finding is no finding of its own."""
+_WHY_UNUSED = ("gpu_backend_not_loaded", "no_usable_gpu")
 _MEMORY_ENDS = frozenset(
     {
         "vram_oom_cuda", "vram_oom_vulkan", "vram_oom_device", "weights_oom", "kv_oom", "compute_oom", "host_oom",
@@ -34,10 +36,8 @@ def examine(facts: Facts) -> tuple[Finding, ...]:
     failure = failure_finding(facts)
     found: list[Finding] = [] if failure is None else [with_post_mortem(failure, facts)]
     order = list(Severity)
-    rest = sorted(
-        [*log_findings(facts), *run_findings(facts), *plan_findings(facts), *machine_rules(facts)],
-        key=lambda finding: order.index(finding.severity),
-    )
+    told = [*log_findings(facts), *run_findings(facts), *plan_findings(facts), *machine_rules(facts)]
+    rest = sorted(_with_root(told), key=lambda finding: order.index(finding.severity))
     kept = _without_consequences([*found, *rest])
     return tuple(with_fix(finding, facts) for finding in kept)
 
@@ -45,6 +45,17 @@ def examine(facts: Facts) -> tuple[Finding, ...]:
 def has_errors(findings: Iterable[Finding]) -> bool:
     """Is any of them an error?"""
     return any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def _with_root(findings: list[Finding]) -> list[Finding]:
+    """A card that the engine did not use, and the reason beside it: the reason is the error, with what it cost."""
+    unused = next((f for f in findings if f.code == "device_unused"), None)
+    root = next((f for f in findings if f.code in _WHY_UNUSED), None)
+    if unused is None or root is None:
+        return findings
+    cost = f"{unused.params['device']}: 0 of {unused.params['n_bytes']} bytes"
+    named = replace(root, severity=Severity.ERROR, evidence=(*root.evidence, cost))
+    return [named if f is root else f for f in findings if f is not unused]
 
 
 def _without_consequences(findings: list[Finding]) -> list[Finding]:

@@ -103,6 +103,8 @@ def log_findings(facts: Facts) -> Iterator[Finding]:
         if problem.code == "no_usable_gpu" and facts.plan is not None and not facts.plan.devices.gpus:
             continue  # the plan says so too
         yield as_finding(problem)
+    if not log.tail and facts.exit_code is None and facts.reason is None:
+        yield Finding("log_empty", Severity.INFO)
     yield from _early_end(facts, log)
     yield from _context(facts, log)
     yield from _moved(log)

@@ -30,10 +30,16 @@ def test_that_a_failed_run_is_an_error_with_code_evidence_and_exit_1(run, log):
     assert any("unable to allocate" in line for line in finding["evidence"])
 
 
-@pytest.mark.parametrize("name", ["good-port0.log", "good-tiny-cpu-lv1.log", "vk-exps-cpu.log", "list-devices-rpc.log"])
+@pytest.mark.parametrize("name", ["good-port0.log", "good-tiny-cpu-lv3.log", "vk-exps-cpu.log", "list-devices-rpc.log"])
 def test_that_a_good_run_is_fine(run, log, name):
     said = run("doctor", "--log", log(name))
     assert (said.code, said.out) == (0, "Nothing is wrong that Lanewise can see.\n")
+
+
+def test_that_an_empty_log_is_called_empty_and_no_error(run, log):
+    said = run("doctor", "--log", log("good-tiny-cpu-lv1.log"))
+    assert said.code == 0
+    assert "The log is empty" in said.out
 
 
 def test_that_a_warning_alone_is_no_error(run, log):

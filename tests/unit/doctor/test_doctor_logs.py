@@ -195,10 +195,18 @@ def _refusal(path):
 def test_that_what_is_no_log_is_refused_by_its_reason(tmp_path):
     (tmp_path / "model.gguf").write_bytes(b"GGUF" + bytes(5000))
     (tmp_path / "program").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "zeros").write_bytes(bytes(5000))
+    assert _refusal(tmp_path / "zeros") == "doctor_log_binary"
     assert _refusal(tmp_path / "none.log") == "doctor_log_missing"
     assert _refusal(tmp_path) == "doctor_log_folder"
     assert _refusal(tmp_path / "model.gguf") == "doctor_log_is_model"
     assert _refusal(tmp_path / "program") == "doctor_log_binary"
+
+
+def test_that_a_log_that_the_disk_did_not_get_whole_is_read(tmp_path):
+    path = tmp_path / "power cut.log"
+    path.write_bytes(b"E error loading model: unknown model architecture: 'x'\n" + bytes(100_000))
+    assert examine(Facts(log=facts_of(log_from_file(path))))[0].code == "unknown_arch"
 
 
 @given(st.lists(st.text(max_size=200), max_size=30))
