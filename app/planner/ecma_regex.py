@@ -35,6 +35,7 @@ class _Group:
 
     start: int
     repeats: bool = False
+    is_assertion: bool = False
 
 
 @dataclass(slots=True)
@@ -77,8 +78,12 @@ class _Scanner:
             self.out.append(self._bracket(start))
             self._quantifier(is_wide=True, body_repeats=False)
         elif char == "\\":
-            self.out.append(self._escape(start))
-            self._quantifier(is_wide=True, body_repeats=False)
+            escape = self._escape(start)
+            self.out.append(escape)
+            if escape in (r"\b", r"\B"):
+                self.wide_in_a_row = 0  # an assertion: what repeats it is refused with the next item
+            else:
+                self._quantifier(is_wide=True, body_repeats=False)
         else:
             self.out.append(char if char == "." or char.isalnum() or char == "_" else f"\\{char}")
             self._quantifier(is_wide=char == ".", body_repeats=False)
@@ -97,7 +102,7 @@ class _Scanner:
             self.position += 2
         else:
             self.n_captures += 1
-        self.groups.append(_Group(start))
+        self.groups.append(_Group(start, is_assertion=kind in ("?=", "?!")))
         self.out.append("(" + kind)
 
     def _close_group(self, start: int) -> None:
@@ -106,7 +111,10 @@ class _Scanner:
         group = self.groups.pop()
         self.out.append(")")
         self._enclosing().repeats |= group.repeats
-        self._quantifier(is_wide=False, body_repeats=group.repeats)
+        if group.is_assertion:
+            self.wide_in_a_row = 0
+        else:
+            self._quantifier(is_wide=False, body_repeats=group.repeats)
 
     def _quantifier(self, *, is_wide: bool, body_repeats: bool) -> None:
         """What may follow an atom: ``* + ? {m} {m,} {m,n}``, each perhaps lazy."""

@@ -111,3 +111,13 @@ def test_that_std_regex_judges_and_matches_the_same(tmp_path):
         compiled = re.compile(to_python(pattern), re.ASCII)
         assert answer == "".join("01"[compiled.search(name) is not None] for name in NAMES), pattern
     assert answers[len(GOOD) :] == ["error"] * len(refused)
+
+
+@pytest.mark.parametrize("pattern", ["\\b?", "\\B*", "(?=a)*", "(?!a)+", "a\\b{2}"])
+def test_that_an_assertion_cannot_be_repeated(pattern):
+    with pytest.raises(EcmaSyntaxError):
+        to_python(pattern)
+
+
+def test_that_an_assertion_by_itself_is_fine():
+    assert to_python("\\ba(?=b)") == "\\ba(?=b)"
