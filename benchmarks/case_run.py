@@ -53,7 +53,7 @@ def _runs(case: Case, block_count: int, devices: DeviceSet) -> tuple[tuple[str, 
     names = [d.name for d in devices.gpus]
     told = case.run.get("layers_per_device")
     if told:
-        units = {name: int(told.get(name, 0)) for name in names}
+        units = {name: min(block_count, max(0, int(told.get(name, 0)))) for name in names}
         unsaid = block_count - sum(units.values()) - int(told.get("HOST", 0))
         last = next((n for n in reversed(names) if units[n]), names[-1])
         units[last] += max(0, unsaid) + 1
@@ -113,7 +113,7 @@ def _rules(case: Case, model: ModelInfo, devices: DeviceSet) -> list[tuple[re.Pa
     if run.get("cpu_moe"):
         rules.append((re.compile(experts), RAM))
     elif run.get("n_cpu_moe"):
-        rules.append((_of_blocks(range(int(run["n_cpu_moe"])), experts), RAM))
+        rules.append((_of_blocks(range(min(int(run["n_cpu_moe"]), case.n_layers)), experts), RAM))
     elif run.get("overrides") is None and run.get("experts_on_cpu") in ("all", "some"):
         told = run.get("n_expert_layers_on_cpu")
         n = len(blocks) if run["experts_on_cpu"] == "all" else (len(blocks) // 2 if told is None else int(told))

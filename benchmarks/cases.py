@@ -102,8 +102,11 @@ class Case:
 
     @property
     def n_mtp(self) -> int:
-        """MTP blocks, the last ones."""
-        return self.n_layers - self.fact("n_layer", self.n_layers)
+        """MTP blocks, the last ones. ValueError for more or fewer than there can be."""
+        n_mtp = self.n_layers - self.fact("n_layer", self.n_layers)
+        if not 0 <= n_mtp <= self.n_layers:
+            raise ValueError(f"{n_mtp} MTP layers")
+        return n_mtp
 
     @property
     def homes_are_known(self) -> bool:
