@@ -34,8 +34,8 @@ _BUILD: Entries = {
 _FINDING: Entries = {
     "problem.engine_missing": (
         "There is no llama-server on this computer yet, so flags are those of build b11434. "
-        "Choose one in Settings, or let Lanewise build one.",
-        "这台电脑上还没有 llama-server，参数以 b11434 版本为准。请在“设置”中选择一个，或让 Lanewise 编译一个。",
+        "Get one, choose one or let Lanewise build one: all three are in Settings.",
+        "这台电脑上还没有 llama-server，参数以 b11434 版本为准。请在“设置”中获取、选择，或让 Lanewise 编译一个。",
     ),
     "problem.engine_not_found": (
         "There is no llama-server at {path}. Choose the program itself or the folder that holds it.",
