@@ -115,7 +115,7 @@ def _best(sides: list[_Side]) -> _Side:
 
 def _side(inputs: PlanInputs, devices: DeviceSet) -> _Side:
     model, wishes = inputs.model, inputs.wishes
-    placement = placement_for(model, devices, wishes, inputs.calibration)
+    placement = placement_for(model, devices, wishes, inputs.calibration, inputs.files)
     kv = kv_settings(model, wishes)
     where = locations(model, placement)
     op_offload = "--no-op-offload" not in wishes.extra

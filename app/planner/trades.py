@@ -172,7 +172,9 @@ def _trade(inputs: PlanInputs, plan: Plan, now: _State, offer: _Offer) -> Trade 
     wishes = replace(plan.wishes, **offer.changes)
     changed = replace(inputs, wishes=wishes, devices=offer.devices or plan.devices)
     keeps = plan.is_edited and offer.code != "preset"
-    placement = plan.placement if keeps else placement_for(model, changed.devices, wishes, inputs.calibration)
+    placement = (
+        plan.placement if keeps else placement_for(model, changed.devices, wishes, inputs.calibration, inputs.files)
+    )
     if keeps and "kv_home" in offer.changes:
         placement = replace(placement, kv_home=wishes.kv_home)
     after = _state(changed, placement, plan)
