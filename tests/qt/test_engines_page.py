@@ -146,6 +146,15 @@ def test_that_every_step_has_its_words(qapp, language):
     assert "2" in progress_text(GetProgress(GetStep.DOWNLOADING, "b1", lost))
 
 
+def test_that_the_end_says_what_is_in_use_and_what_it_sees(dialog, session):
+    session.engines.show_get(phase=GetPhase.DONE, engine=fake.CUDA)
+    for text in ("b11434 is installed and in use now.", fake.CUDA.devices[0], fake.CUDA.path):
+        assert text in shown(dialog)
+    assert dialog.go.isHidden()
+    dialog.cancel.click()
+    assert session.engines.wished == [("cancel_get",)]
+
+
 def test_that_an_unknown_archive_shows_its_hash_before_it_is_installed(dialog, session, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: ("/dl/x.zip", ""))
     dialog.archive.click()

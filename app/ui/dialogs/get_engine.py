@@ -27,10 +27,11 @@ from app.ui.pages.settings_engines import ToneLine
 from app.ui.theme.fonts import mono_font
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
 from app.ui.widgets.frames import ScrollCard
-from app.ui.widgets.labels import Chip, DimLabel, SectionTitle
+from app.ui.widgets.labels import Chip, DimLabel, SectionTitle, set_look
 from app.words import say
 from app.work.downloads.types import DownloadProgress
 from app.work.engine_getting import GetProgress, check_mirror
+from app.work.engine_store import KnownEngine
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
@@ -209,7 +210,7 @@ class GetEngineDialog(QDialog):
         self.go.setEnabled(not is_busy and (get.phase is not GetPhase.CHOOSING or self.chosen is not None))
 
     def _show_offers(self, get: GetState) -> None:
-        shown = (get.offers, get.failed)
+        shown = (get.offers, get.failed, get.engine)
         if shown == self._shown:
             return
         self._shown = shown
@@ -229,7 +230,10 @@ class GetEngineDialog(QDialog):
             self._group.addButton(choice.button)
             self.choices.append(choice)
             column.addWidget(choice)
-        if not self.choices:
+        if get.engine is not None:
+            for label in _done_labels(get.engine):
+                column.addWidget(label)
+        elif not self.choices:
             column.addWidget(DimLabel(say("engines.nothing_yet"), wrap=True))
         column.addStretch(1)
         self.offers.set_content(content)
@@ -314,6 +318,13 @@ def _status_text(get: GetState) -> str:
         return say("engine.get.listing")
     if get.phase is GetPhase.CONFIRMING:
         return say("engines.compare", name=", ".join(archive.path.name for archive in get.archives))
-    if get.phase is GetPhase.DONE and get.engine is not None:
-        return say("engines.done", name=get.engine.label)
     return progress_text(get.progress) if get.progress is not None else ""
+
+
+def _done_labels(engine: KnownEngine) -> tuple[QLabel, ...]:
+    """That it is installed, what it sees, and where it lies."""
+    head = QLabel(say("engines.done", name=engine.label))
+    head.setWordWrap(True)
+    set_look(head, "ok")
+    devices = engine.devices or (say("engines.devices_none"),)
+    return (head, *(DimLabel(text, wrap=True) for text in (*devices, engine.path)))
