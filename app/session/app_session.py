@@ -203,6 +203,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
 
     def close(self) -> None:
         """Stop the server and join every thread; an engine that is being asked something need not finish."""
+        self.plan_files.close()
         self._engine.close()
         self.engines.close()
         self.machine.close()

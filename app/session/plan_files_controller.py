@@ -59,13 +59,23 @@ class PlanFilesController(QObject):
         self.last_model: str | None = None
         self._waiting: SavedPlan | None = None
         self._against: tuple[str | None, Plan] | None = None
-        board.undo_stack.cleanChanged.connect(self.changed)
+        self._is_closed = False
+        board.undo_stack.cleanChanged.connect(self._on_clean)
         board.changed.connect(self._on_board)
 
     @property
     def is_modified(self) -> bool:
         """Has the board moved on since the plan was saved or opened?"""
         return self.path is not None and not self._board.undo_stack.isClean()
+
+    def close(self) -> None:
+        """Tell nobody any more: the stack tells of its own end, when nobody can be asked about it."""
+        self._is_closed = True
+
+    @Slot()
+    def _on_clean(self) -> None:
+        if not self._is_closed:
+            self.changed.emit()
 
     def forget(self) -> None:
         """Another model is on the board: what is there is no saved plan."""

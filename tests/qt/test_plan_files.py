@@ -329,3 +329,16 @@ def test_that_the_host_of_a_plan_file_reaches_the_command(session, qtbot, tmp_pa
     words = dict(zip(session.plan.argv, session.plan.argv[1:], strict=False))
     assert words["--port"] == "8123"
     assert dataclasses.replace(session.plan.wishes).preset == "all-cpu"
+
+
+def test_that_a_session_that_ends_with_unsaved_changes_tells_nobody(qtbot, tmp_path):
+    ended = AppSession()
+    ended.load_snapshot(str(LAPTOP))
+    ended._show_model(qwen3_30b())
+    ended.plan_files.save(str(tmp_path / "plan.json"))
+    ended.set_expert_layers_in_ram(40)
+    told = []
+    ended.plan_files.changed.connect(lambda: told.append(ended.plan_files.is_modified))
+    ended.close()
+    ended.undo_stack.clear()  # what its end does
+    assert told == []
