@@ -17,6 +17,8 @@ from app.planner.types import RAM
 
 _USUAL_ENDS = frozenset({0, -2, -15, 130, 143, 0xC000013A, -1073741510})
 """Ctrl-C and SIGTERM are how a server is stopped, not why it failed."""
+_TIMEOUT = 124
+"""What timeout(1) says when it has ended the program itself."""
 _ENDS_WITHOUT_WORDS = frozenset({"engine_killed", "engine_crashed", "engine_cpu_unsupported"})
 _MOST_TAIL = 5
 _LEAST_ON_DEVICE = 64 * MIB
@@ -71,7 +73,7 @@ def _failure(facts: Facts) -> Problem | None:
             return replace(facts.reason, evidence=log.tail[-_MOST_TAIL:])
         return facts.reason
     code = facts.exit_code
-    if code is None and log is not None:
+    if code is None and log is not None and log.judgement.exit_code != _TIMEOUT:
         code = log.judgement.exit_code
     if code is not None and code not in _USUAL_ENDS and not facts.end_was_asked:
         tail = log.tail if log is not None else ()
@@ -123,7 +125,12 @@ def _early_end(facts: Facts, log: LogFacts) -> Iterator[Finding]:
     """A server's log that stops in the middle of loading: it runs still, or it died without a word."""
     if not log.is_server or log.was_ready or log.has_ended or log.failure is not None or log.load_mode is None:
         return
-    if facts.exit_code is None and facts.reason is None and log.judgement.exit_code is None and not log.suspects:
+    if (
+        facts.exit_code is None
+        and facts.reason is None
+        and log.judgement.exit_code in (None, _TIMEOUT)
+        and not log.suspects
+    ):
         yield Finding("log_ends_early", Severity.WARNING, {}, log.tail[-3:], check="killed")
 
 

@@ -131,6 +131,7 @@ def test_that_a_stop_with_ctrl_c_is_no_failure():
     for code in (-2, -15, 130, 143, 0):
         assert not has_errors(examine(Facts(log=read_log(good), exit_code=code)))
     assert not has_errors(found([*good, "rc=124"]))
+    assert not has_errors(found(["rc=124"]))
 
 
 def test_that_a_log_which_stops_while_loading_says_that_nobody_knows_why():
