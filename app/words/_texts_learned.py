@@ -9,6 +9,39 @@ ENTRIES: dict[str, tuple[str, str]] = {
         "{device}: corrected by {sign}{size:size}, as the engine said in a like case.",
         "{device}：按引擎在类似情形下的报告修正 {sign}{size:size}。",
     ),
+    "board.part.estimated": ("{name}: {size:size} (estimated)", "{name}：{size:size}（估计）"),
+    "board.part.from_launches": (
+        "{name}: {size:size} (learned from {n:count launch|launches} on this card)",
+        "{name}：{size:size}（由这张卡上的 {n} 次启动测得）",
+    ),
+    "board.part.corrected": (
+        "{name}: {size:size} (calibrated: our formula says {formula:size}, the engine said otherwise in a like case)",
+        "{name}：{size:size}（已校准：公式给出 {formula:size}，引擎在类似情形下的报告与此不同）",
+    ),
+    "settings.learned": ("Learned on this computer", "本机经验"),
+    "settings.learned_nothing": (
+        "Nothing yet. Launches tell how much a card takes beyond the model and how fast it runs; the engine's checks"
+        " tell where an estimate was wrong.",
+        "暂无。启动模型后可得知显卡的额外开销和实际速度，引擎核对则能发现估计的偏差。",
+    ),
+    "settings.learned_overheads": (
+        "Fixed overhead of {cards:count card|cards}, from {launches:count launch|launches}.",
+        "{cards} 张显卡的固定开销，来自 {launches} 次启动。",
+    ),
+    "settings.learned_corrections": (
+        "{n:count estimate|estimates} corrected by the engine.",
+        "{n} 项估计已按引擎报告修正。",
+    ),
+    "settings.learned_speeds": ("{n:count measured run|measured runs} behind the speeds.", "速度依据 {n} 次实测。"),
+    "settings.learned_note": (
+        "The next plans use it. It stays on this computer and is never used for another one.",
+        "供后续方案使用。数据只保存在本机，不会用于其他电脑的方案。",
+    ),
+    "settings.learned_forget": ("Forget what was learned", "清除本机经验"),
+    "settings.learned_forget_tip": (
+        "Plans use the usual constants again until the next launch",
+        "清除后方案改用一般常数，直到下次启动",
+    ),
     "cli.verify.learned": (
         "The difference is kept and used for the next plan of this kind.",
         "已记录该差异，下次同类方案会据此修正。",

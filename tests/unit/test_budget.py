@@ -1,9 +1,12 @@
 """The budget bar's numbers and words."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.common.units import GIB, MIB
 from app.model.types import Role
+from app.planner.learned import MemoryFigures
 from app.planner.types import DeviceEstimate, DeviceKind
 from app.ui.board.budget import Part, legend_number, make_budget
 
@@ -71,3 +74,21 @@ def test_that_the_description_holds_every_number():
 )
 def test_that_only_the_first_number_of_a_legend_carries_the_unit(n_bytes, with_unit, text):
     assert legend_number(n_bytes, with_unit=with_unit) == text
+
+
+def _sentence(budget, part):
+    return next(segment.sentence for segment in budget.segments if segment.part is part)
+
+
+def test_that_the_overhead_tells_whether_it_is_estimated_or_learned():
+    assert _sentence(make_budget(estimate()), Part.OVERHEAD) == "fixed: 400 MiB (estimated)"
+    learned = replace(estimate(), overhead_kind="calibrated", overhead_launches=3)
+    told = _sentence(make_budget(learned), Part.OVERHEAD)
+    assert told == "fixed: 400 MiB (learned from 3 launches on this card)"
+
+
+def test_that_a_corrected_figure_names_the_formulas_own():
+    corrected = replace(estimate(), formula=MemoryFigures(9743 * MIB, 816 * MIB, 150 * MIB))
+    budget = make_budget(corrected)
+    assert "calibrated: our formula says 150 MiB" in _sentence(budget, Part.COMPUTE)
+    assert _sentence(budget, Part.KV) == "KV: 816 MiB"

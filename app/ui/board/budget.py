@@ -65,6 +65,9 @@ class Segment:
 
     part: Part
     n_bytes: int
+    kind: str = ""
+    n_launches: int = 0
+    formula_bytes: int | None = None
 
     @property
     def label(self) -> str:
@@ -73,7 +76,10 @@ class Segment:
 
     @property
     def sentence(self) -> str:
-        """Name and size, for tooltips and screen readers."""
+        """Name and size, for tooltips and screen readers; where it comes from, when that is not the formulas alone."""
+        if self.kind:
+            code = "board.part.from_launches" if self.n_launches else f"board.part.{self.kind}"
+            return say(code, name=self.label, size=self.n_bytes, n=self.n_launches, formula=self.formula_bytes)
         return say("board.part.sentence", name=self.label, size=self.n_bytes)
 
 
@@ -145,12 +151,23 @@ def make_budget(estimate: DeviceEstimate) -> Budget:
     if capacity is None:
         capacity = estimate.free_bytes
     return Budget(
-        tuple(Segment(part, n) for part, n in sizes.items() if n > 0),
+        tuple(_segment(part, n, estimate) for part, n in sizes.items() if n > 0),
         capacity,
         left,
         estimate.reserve_bytes,
         estimate.total_bytes,
     )
+
+
+def _segment(part: Part, n_bytes: int, estimate: DeviceEstimate) -> Segment:
+    """The overhead tells whether it is estimated or learned; KV and compute, whether the engine has corrected them."""
+    if part is Part.OVERHEAD:
+        return Segment(part, n_bytes, "estimated", estimate.overhead_launches)
+    formula = estimate.formula
+    told = None if formula is None else {Part.KV: formula.kv, Part.COMPUTE: formula.compute}.get(part)
+    if told is not None and told != n_bytes:
+        return Segment(part, n_bytes, "corrected", 0, told)
+    return Segment(part, n_bytes)
 
 
 def legend_number(n_bytes: int, *, with_unit: bool) -> str:
