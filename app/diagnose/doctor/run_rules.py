@@ -17,12 +17,11 @@ from app.diagnose.doctor.types import Facts, Finding
 from app.diagnose.machine import NARROW_LANES
 from app.hardware.types import CoreKind, HardwareSnapshot
 from app.monitor.sample import Sample
+from app.monitor.spill import spilled_bytes
 
 WINDOW_S = 60.0
 """How far back the doctor looks."""
 
-_LEAST_SPILL = 256 * MIB
-_FULL_SHARE = 0.95
 _LEAST_SWAP = 256 * MIB
 _LEAST_RAM = 512 * MIB
 _LEAST_RAM_SHARE = 0.03
@@ -104,13 +103,18 @@ def _spills(facts: Facts, samples: Sequence[Sample]) -> Iterator[Finding]:
         total = totals.get(device)
         if len(shared) < 2 or not used or total is None:
             continue
-        grown = shared[-1] - min(shared)
-        if grown < _LEAST_SPILL or used[-1] < total * _FULL_SHARE:
+        resting, host = round(min(shared)), _pinned_bytes(facts)
+        # Samples from before the load rest below the pinned buffers; later ones hold them already.
+        pinned = host if resting < host else 0
+        grown = spilled_bytes(
+            round(shared[-1]), round(used[-1]), total, resting_bytes=resting, host_buffer_bytes=pinned
+        )
+        if not grown:
             continue
         speeds = _series(samples, "tok.decode")
         params: dict[str, ParamValue] = {
             "device": device,
-            "n_bytes": round(grown),
+            "n_bytes": grown,
             "used_share": round(100 * used[-1] / total),
             "tps_before": max(speeds) if speeds else None,
             "tps_now": speeds[-1] if speeds else None,
@@ -121,6 +125,12 @@ def _spills(facts: Facts, samples: Sequence[Sample]) -> Iterator[Finding]:
         if memory_busy:
             evidence.append(f"gpu.{device}.mem_util: {memory_busy[-1]:.0f} %")
         yield Finding("spill_windows", Severity.WARNING, params, tuple(evidence), check="spill")
+
+
+def _pinned_bytes(facts: Facts) -> int:
+    """The engine's own buffers in RAM that a card reads: Windows counts them as its shared memory."""
+    buffers = () if facts.log is None else facts.log.buffers
+    return sum(buffer.n_bytes for buffer in buffers if buffer.buffer_name.endswith("_Host"))
 
 
 def _ram(facts: Facts, samples: Sequence[Sample]) -> Iterator[Finding]:

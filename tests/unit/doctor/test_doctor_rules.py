@@ -51,6 +51,13 @@ def test_that_a_card_with_room_is_not_blamed(q3_header):
     assert "spill_windows" not in codes(facts(q3_header, snapshot=snapshot(card()), samples=roomy))
 
 
+def test_that_the_engines_own_pinned_buffers_are_no_spill(q3_header):
+    lines = ("0.01.000.000 I load_tensors:    CUDA_Host model buffer size =  1990.00 MiB",)
+    log = read_log(lines)
+    assert sum(buffer.n_bytes for buffer in log.buffers) == 1990 * MIB
+    assert "spill_windows" not in codes(facts(q3_header, snapshot=snapshot(card()), samples=SPILL, log=log))
+
+
 def test_that_a_full_ram_is_told_and_swapping_is_told_as_such():
     full = samples(*[{"ram.available": 300.0 * MIB, "swap.used": 100.0 * MIB}] * 6)
     swapping = samples(*[{"ram.available": 300.0 * MIB, "swap.used": (100.0 + 200 * i) * MIB} for i in range(6)])
