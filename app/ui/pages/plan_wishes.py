@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.ui.pages import plan_choices as choices
+from app.ui.pages.plan_companions import CompanionsButton
 from app.ui.widgets.buttons import PlainButton
 from app.ui.widgets.combo import Combo
 from app.ui.widgets.flow_layout import FlowLayout
@@ -94,6 +95,7 @@ class WishesRow(QWidget):
         self.ubatch = _wish("ubatch")
         self.threads = _wish("threads")
         self.preset = _wish("preset")
+        self.companions = CompanionsButton(session)
         self.details = PlainButton(say("plan.details"), look="fold")
         self.details.setCheckable(True)
         self.details.setToolTip(say("plan.details.tip"))
@@ -108,6 +110,7 @@ class WishesRow(QWidget):
         flow = FlowLayout(left, gap=12)
         for wish in (self.context, self.preset, self.kv, self.slots, self.reserve, self.ubatch, self.threads):
             flow.addWidget(wish)
+        flow.addWidget(self.companions)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         left.setSizePolicy(policy)
@@ -137,6 +140,7 @@ class WishesRow(QWidget):
         self.reserve.setEnabled(bool(plan.devices.gpus))
         self.ubatch.show_value(choices.ubatch_choices(plan), plan.wishes.n_ubatch)
         self.threads.show_value(choices.thread_choices(plan, self._session.hardware), plan.wishes.n_threads)
+        self.companions.refresh(plan)
         offered = choices.preset_choices()
         if plan.is_edited:
             offered.append((say("plan.preset.edited"), "edited"))
@@ -148,7 +152,7 @@ class WishesRow(QWidget):
         self._arrange_details(shown)
 
     def _arrange_details(self, shown: bool) -> None:
-        for wish in (self.kv, self.slots, self.reserve, self.ubatch, self.threads):
+        for wish in (self.kv, self.slots, self.reserve, self.ubatch, self.threads, self.companions):
             wish.setVisible(shown)
         self.details.set_icon("chevron-down" if shown else "chevron-right", "text_dim", 14)
 
