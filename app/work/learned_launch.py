@@ -18,7 +18,7 @@ from app.hardware.gpus_nvml import NvmlSession, open_nvml
 from app.hardware.types import HardwareSnapshot
 from app.monitor.nvml import NvmlSampler
 from app.planner.overhead import backend_of
-from app.planner.types import RAM, Plan
+from app.planner.types import RAM, Plan, Segment
 from app.work.speed_history import SpeedWatch
 
 _SPILL = 64 * MIB
@@ -81,8 +81,7 @@ class LaunchWatch:
     def overheads(self, rows: Iterable[BufferRow], plan: Plan) -> dict[str, int]:
         """Device -> bytes beyond its printed buffers (``rows``), for the devices that can tell. Never below 0.
 
-        Only where the log tells all that the plan put there: with a second model (a draft) it tells of one alone, and
-        the other would be taken for overhead.
+        Only where the log tells all that the plan put there: what it leaves out would be taken for overhead.
         """
         printed: dict[str, int] = {}
         for row in rows:
@@ -93,6 +92,8 @@ class LaunchWatch:
             planned = estimate.weights_bytes + estimate.kv_bytes + estimate.compute_bytes
             if estimate.device == RAM or not n_bytes or n_bytes + _SPILL < _MOST_OF_PLAN * planned:
                 continue
+            if estimate.segments.keys() - {Segment.DRAFT}:
+                continue  # nobody prints a projector's buffers
             more = self._overhead(estimate.device, n_bytes)
             if more is not None:
                 found[estimate.device] = max(0, more)

@@ -15,7 +15,7 @@ from app.planner.devices import DeviceWishes
 from app.planner.learned import MemoryFigures
 from app.planner.learned_devices import learning_keys
 from app.planner.plan import make_plan
-from app.planner.types import RAM, Wishes
+from app.planner.types import RAM, Segment, Wishes
 from app.work.learned import LearnedStore
 from app.work.learned_launch import LaunchWatch, cards_used
 from app.work.learned_memory import (
@@ -110,6 +110,7 @@ def test_that_a_launchs_buffers_teach_what_they_tell_and_no_more(store):
         BufferRow("CUDA0", "weights", ours.weights, ours.weights, True),
         BufferRow("CUDA0", "compute", ours.compute, ours.compute + 99 * MIB, False),
         BufferRow(RAM, "weights", 5, 7 * MIB, None),
+        BufferRow("CUDA0", "draft", 7 * MIB, 9 * MIB, True),
         BufferRow("CUDA9", "kv", 0, 4 * MIB, False),
     )
     (told,) = from_buffers(rows, context.plan)
@@ -176,6 +177,16 @@ def test_that_spilled_buffers_and_other_programs_are_no_overhead(plan, more_mib,
     watch.before = {"CUDA0": 0.0}
     watch.on_sample({"gpu.CUDA0.used": float(printed + more_mib * MIB)})
     assert watch.overheads(buffers, plan) == expected
+
+
+def test_that_a_projector_which_nobody_prints_is_no_overhead(plan):
+    buffers, printed = _buffers(plan)
+    card = replace(plan.estimate.get("CUDA0"), segments={Segment.PROJECTOR: 800 * MIB})
+    beside = replace(plan, estimate=replace(plan.estimate, devices=(card,)))
+    watch = LaunchWatch()
+    watch.on_sample({"gpu.CUDA0.dedicated": float(printed + 1000 * MIB)})
+    assert watch.overheads(buffers, beside) == {}
+    assert watch.overheads(buffers, plan) == {"CUDA0": 1000 * MIB}
 
 
 def test_that_a_log_that_tells_of_one_of_two_models_teaches_nothing(plan):
