@@ -87,6 +87,14 @@ def test_that_a_failure_is_shown_with_evidence_check_and_fix(page, session):
     assert "→" in text
 
 
+def test_that_notes_alone_stand_under_a_sentence_that_all_is_well(page, session):
+    note = Finding("virtual_machine", Severity.INFO)
+    session.doctor.show(findings=(note,))
+    assert "Nothing is wrong with this machine and plan" in shown(page)
+    session.doctor.show(findings=(*findings(), note))
+    assert "Nothing is wrong" not in shown(page)
+
+
 def test_that_a_fix_is_applied_and_shown_on_the_plan_page(qtbot, page, session):
     session.doctor.show(findings=findings())
     asked = []

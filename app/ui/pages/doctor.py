@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from app.common.problem import Severity
 from app.session.doctor_controller import DoctorController, DoctorState
-from app.ui.pages.doctor_card import FindingCard
+from app.ui.pages.doctor_card import FindingCard, FineCard
 from app.ui.widgets.buttons import IconButton, PlainButton
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.labels import Chip, DimLabel, SectionTitle, set_look
@@ -134,6 +134,8 @@ class DoctorPage(QWidget):
         column.setContentsMargins(16, 6, 16, 14)
         column.setSpacing(10)
         self.cards = []
+        if all(finding.severity is Severity.INFO for finding in state.findings):
+            column.addWidget(FineCard(say(f"doctor_page.fine_{code}")))
         first_fix = next((i for i, f in enumerate(state.findings) if f.fix is not None), None)
         for index, finding in enumerate(state.findings):
             may_launch = index == 0 and state.may_launch_again

@@ -116,8 +116,12 @@ class FindingCard(CardFrame):
             self.again.set_icon("play")
             self.again.clicked.connect(self._on_again)
             row.addWidget(self.again)
-        row.addWidget(DimLabel("   ".join(self._words.changes), wrap=True), 1)
+        row.addStretch(1)
         self.body.addLayout(row)
+        if self._words.changes:
+            changes = DimLabel("     ".join(self._words.changes), wrap=True)
+            changes.setContentsMargins(30, 0, 0, 0)
+            self.body.addWidget(changes)
 
     @Slot(bool)
     def _on_more(self, is_open: bool) -> None:
@@ -138,6 +142,31 @@ class FindingCard(CardFrame):
     def _refresh_icon(self) -> None:
         severity = self._finding.severity
         icon = ThemeManager.of_app().icon(_ICONS[severity], _TOKENS[severity], 18)
+        self._icon.setPixmap(icon.pixmap(QSize(18, 18), self.devicePixelRatioF()))
+
+
+class FineCard(CardFrame):
+    """Said above the notes when there is neither an error nor a warning."""
+
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent, spacing=8)
+        self._icon = QLabel()
+        self._icon.setFixedWidth(20)
+        sentence = QLabel(text)
+        sentence.setWordWrap(True)
+        sentence.setFont(scaled(self.font(), 1.05, bold=True))
+        line = QHBoxLayout()
+        line.setSpacing(10)
+        line.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        line.addWidget(sentence, 1)
+        self.body.addLayout(line)
+        self.setAccessibleName(text)
+        self._refresh_icon()
+        ThemeManager.of_app().theme_changed.connect(self._refresh_icon)
+
+    @Slot()
+    def _refresh_icon(self) -> None:
+        icon = ThemeManager.of_app().icon("check", "ok", 18)
         self._icon.setPixmap(icon.pixmap(QSize(18, 18), self.devicePixelRatioF()))
 
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, 
 
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.manager import ThemeManager
-from app.ui.widgets.buttons import LinkButton, PlainButton, PrimaryButton
+from app.ui.widgets.buttons import LinkButton, PlainButton
 from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.words import say
 
@@ -106,7 +106,8 @@ class FailureState(QWidget):
         self._copy.clicked.connect(self._on_copy)
         self._plan = PlainButton(say("run.to_plan"))
         self._plan.clicked.connect(self._on_plan)
-        self.doctor = PrimaryButton(say("run.to_doctor"))
+        self.doctor = PlainButton(say("run.to_doctor"))
+        self.doctor.set_icon("doctor")
         self.doctor.clicked.connect(self._on_doctor)
         self._lay_out()
         self._theme.theme_changed.connect(self._refresh_icon)
