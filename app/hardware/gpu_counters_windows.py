@@ -21,6 +21,7 @@ if sys.platform == "win32":
     _LARGE = 0x400
     _MORE_DATA = 0x800007D2
     _NO_INSTANCE = (0x800007D1, 0x800007D5, 0xC0000BC6)
+    _VALID = (0, 1)  # PDH_CSTATUS_VALID_DATA, PDH_CSTATUS_NEW_DATA
 
     class _Item(ctypes.Structure):
         _fields_ = (
@@ -71,7 +72,7 @@ if sys.platform == "win32":
             status = read(counter, _LARGE, ctypes.byref(size), ctypes.byref(count), buffer)
             self._check(status, "PdhGetFormattedCounterArray")
             items = ctypes.cast(buffer, ctypes.POINTER(_Item))
-            return {items[i].name: items[i].value for i in range(count.value) if items[i].status == 0}
+            return {items[i].name: items[i].value for i in range(count.value) if items[i].status in _VALID}
 
         def close(self) -> None:
             """Close the query; a second call does nothing."""

@@ -237,9 +237,23 @@ MODULES = st.lists(
 )
 
 
-@settings(max_examples=60)
-@given(MODULES, st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=6), st.integers(0, 2000))
+FLIPS = st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=6)
+
+
+@settings(max_examples=15)
+@given(MODULES, FLIPS, st.integers(0, 2000))
 def test_that_malformed_tables_give_sane_figures_or_none(modules, flips, cut):
+    _check_damaged(modules, flips, cut)
+
+
+@pytest.mark.slow
+@settings(max_examples=500)
+@given(MODULES, FLIPS, st.integers(0, 2000))
+def test_that_many_malformed_tables_give_sane_figures_or_none(modules, flips, cut):
+    _check_damaged(modules, flips, cut)
+
+
+def _check_damaged(modules, flips, cut):
     table = bytearray(smbios_table(*modules))
     for place, value in flips:
         table[place % len(table)] = value
