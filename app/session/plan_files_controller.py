@@ -47,6 +47,8 @@ class PlanFilesController(QObject):
     message_raised = Signal(object)
     file_used = Signal(str)
     model_wanted = Signal(str)
+    _is_closed = True
+    """What holds for an object that Python has emptied already, when the stack tells of its end."""
 
     def __init__(self, jobs: JobRunner, board: BoardController, parent: QObject | None = None) -> None:
         super().__init__(parent)
