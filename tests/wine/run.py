@@ -28,6 +28,8 @@ TESTS = (
     "tests/unit/hardware",
     "tests/unit/monitor",
     "tests/unit/test_settings.py",
+    "tests/unit/work/test_downloads.py",
+    "tests/unit/engine/test_engine_archive.py",
     "tests/engine/test_process.py",
 )
 FONTS = Path("/usr/share/fonts")

@@ -5,6 +5,7 @@ import io
 import os
 import stat
 import struct
+import sys
 import tarfile
 
 import pytest
@@ -62,7 +63,7 @@ def test_that_a_tar_loses_its_top_folder_and_keeps_its_links(opened):
     to = opened(tar_gz(files), told=told)
     assert sorted(os.listdir(to)) == ["libllama.so", "libllama.so.0", "libllama.so.0.6", "llama-server", "sub"]
     assert (to / "libllama.so").read_bytes() == b"lib"
-    assert (to / "llama-server").stat().st_mode & stat.S_IXUSR
+    assert sys.platform == "win32" or (to / "llama-server").stat().st_mode & stat.S_IXUSR
     assert told[-1] == sum(len(data) for data in files.values() if isinstance(data, bytes))
 
 

@@ -393,3 +393,15 @@ def test_that_speed_and_time_left_come_from_the_last_seconds(tmp_path):
         meter.at(second * 10 if second < 6 else 50 + (second - 5) * 100)
     assert told[-1].bytes_per_s == pytest.approx(100, rel=0.2)
     assert told[-1].seconds_left == pytest.approx((1000 - 550) / told[-1].bytes_per_s)
+
+
+def test_that_ten_random_cuts_cost_no_byte_twice(server, wanted):
+    chooser = random.Random(20261129)
+    for _ in range(5):
+        wanted.path.unlink(missing_ok=True)
+        places = sorted(chooser.sample(range(1, len(DATA)), 10))
+        server.put("/f.bin", DATA, cuts=deque(b - a for a, b in zip([0, *places], places, strict=False)))
+        server.asked.clear()
+        fetch(wanted)
+        assert wanted.path.read_bytes() == DATA
+        assert [asked[1] for asked in server.asked] == [None, *(f"bytes={place}-" for place in places)]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from dataclasses import replace
 
 import pytest
@@ -74,6 +75,7 @@ def test_that_an_engine_of_the_users_own_is_never_deleted(paths, servers):
     assert [e.id for e in load_store(paths).engines] == ["b", "c"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="making a link needs rights there")
 def test_that_a_downloaded_one_is_deleted_but_not_through_a_link(paths, tmp_path, servers):
     own = paths.engines / "b7-ubuntu-cpu-x64"
     own.mkdir(parents=True)
