@@ -18,7 +18,7 @@ from app.model.types import ModelInfo
 from app.planner.calibration import Calibration, rates_of
 from app.planner.placement import locations
 from app.planner.token_work import prompt_work
-from app.planner.types import Plan
+from app.planner.types import DeviceKind, Plan
 
 WORTH_TELLING = 1.05
 """Smaller gains are within what two runs of the same command differ by."""
@@ -114,7 +114,7 @@ def judge(
         model=model.name,
         is_reference=is_reference,
         plan=base,
-        decode_limit=base.speed.limited_by,
+        decode_limit=_decode_limit(base),
         prompt_limit=prompt_limit(model, base, calibration),
         gains=tuple(worth),
     )
@@ -137,6 +137,13 @@ def prompt_limit(model: ModelInfo, plan: Plan, calibration: Calibration | None =
     if not rates.compute_tflops:  # a card that needs no more than this to keep up with the copies waits for them
         return "pcie" if work.flops / copying < _ANY_CARD_FLOPS else None
     return "pcie" if copying > work.flops / (rates.compute_tflops * 1e12) else "compute"
+
+
+def _decode_limit(plan: Plan) -> str | None:
+    """What the plan says; the memory of graphics inside the processor is RAM."""
+    limit = plan.speed.limited_by
+    is_shared = any(gpu.kind is DeviceKind.IGPU for gpu in plan.devices.gpus)
+    return "ram" if limit == "vram" and is_shared else limit
 
 
 def _gain(variant: Variant, base: Plan, plan: Plan) -> Gain:
@@ -235,7 +242,8 @@ def _more_vram(snapshot: HardwareSnapshot) -> Variant | None:
 
 
 def _new_gpu(snapshot: HardwareSnapshot) -> Variant | None:
-    if any(gpu.kind in ("gpu", "rpc") for gpu in snapshot.gpus):
+    """None for a machine whose RAM is soldered: nobody puts a card into a laptop."""
+    if snapshot.memory.is_soldered or any(gpu.kind in ("gpu", "rpc") for gpu in snapshot.gpus):
         return None
     changed = dataclasses.replace(snapshot, gpus=(_NEW_CARD,), engine_asked=True)
     return Variant("new_gpu", changed, {"gpu": _NEW_CARD.name})

@@ -133,7 +133,7 @@ def usable_devices(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> list[Dev
     With ``--device`` only the named ones count: they replace what was detected.
     """
     gpus = snapshot.gpus if snapshot.engine_asked else assumed_names(snapshot)
-    detected = [_device(g, wishes) for g in gpus if g.engine_name is not None]
+    detected = [_with_shared_memory(_device(g, wishes), snapshot) for g in gpus if g.engine_name is not None]
     if not wishes.free_mib:
         return detected
     known = {d.name: d for d in detected}
@@ -153,6 +153,13 @@ def _usual(usable: list[Device], snapshot: HardwareSnapshot, wishes: DeviceWishe
         return sorted(real, key=lambda d: -(d.free_bytes or 0))[:1]
     backends = {d.description: d.name.rstrip("0123456789") for d in reversed(cards)}
     return [d for d in cards if d.kind is DeviceKind.RPC or backends[d.description] == d.name.rstrip("0123456789")]
+
+
+def _with_shared_memory(device: Device, snapshot: HardwareSnapshot) -> Device:
+    """Graphics inside the processor read the same RAM, as fast as that is."""
+    if device.kind is not DeviceKind.IGPU or device.bandwidth_gbs is not None:
+        return device
+    return replace(device, bandwidth_gbs=ram_device(snapshot).bandwidth_gbs)
 
 
 def device_set(snapshot: HardwareSnapshot, wishes: DeviceWishes) -> DeviceSet:

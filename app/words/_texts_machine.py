@@ -213,6 +213,7 @@ _FACTS: Entries = {
 }
 
 _COMPARE: Entries = {
+    "cli.help.measure": ("measure the reading speed of the RAM (about a second)", "测量内存读取速度（约一秒）"),
     "cli.help.compare": ("set this machine beside a saved one", "与保存的机器对比"),
     "compare_machines.title": ("Two machines side by side", "两台机器对比"),
     "compare_machines.fact": ("Fact", "项目"),

@@ -129,6 +129,13 @@ def test_that_prompts_with_experts_in_ram_wait_for_the_link():
     assert judge_machine(_load("laptop-rtx4080-i7-13700h")).prompt_limit == "pcie"
 
 
+def test_that_graphics_inside_the_processor_are_limited_by_ram_and_a_soldered_machine_gets_no_card():
+    mini = _load("laptop-ryzen-ai-max-395")
+    judgement = judge_machine(_with_memory(mini, is_soldered=True))
+    assert judgement.decode_limit == "ram"
+    assert "new_gpu" not in {gain.code for gain in judgement.gains}
+
+
 def test_that_an_unmeasured_machine_is_asked_to_measure_instead_of_guessing():
     vm = _roomy(_load("vm-no-gpu"), measured_gbs=None)
     judgement = judge_machine(vm)

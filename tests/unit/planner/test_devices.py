@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.hardware.snapshot_file import load_snapshot
-from app.hardware.types import GpuInfo
+from app.hardware.types import CpuInfo, GpuInfo, HardwareSnapshot, MemoryInfo
 from app.planner.devices import DeviceWishes, device_set
 from app.planner.types import DeviceKind
 
@@ -98,3 +98,15 @@ def test_that_measured_ram_speed_counts_before_theory(laptop):
     measured = replace(laptop, memory=replace(laptop.memory, measured_gbs=61.5))
     assert theory == pytest.approx(laptop.memory.theoretical_gbs * 0.8)
     assert device_set(measured, DeviceWishes()).ram.bandwidth_gbs == 61.5
+
+
+def test_that_graphics_inside_the_processor_read_ram_as_fast_as_the_processor_does():
+    gpu = GpuInfo("Intel Arc Graphics", "igpu", "Vulkan0", 8 * 1024**3, 7 * 1024**3)
+    memory = MemoryInfo(32 * 1024**3, 20 * 1024**3, theoretical_gbs=100.0)
+    cpu = CpuInfo("CPU", (), (0,), 1, "all_cpus")
+    machine = HardwareSnapshot("", "", cpu, memory, (gpu,), engine_asked=True)
+    assert device_set(machine, DeviceWishes()).gpus[0].bandwidth_gbs == 80.0
+    measured = replace(machine, memory=replace(memory, measured_gbs=71.0))
+    assert device_set(measured, DeviceWishes()).gpus[0].bandwidth_gbs == 71.0
+    unknown = replace(machine, memory=MemoryInfo(None, None))
+    assert device_set(unknown, DeviceWishes()).gpus[0].bandwidth_gbs is None
