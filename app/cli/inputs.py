@@ -23,6 +23,7 @@ from app.planner.placement import in_use
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, KvHome, Placement, Plan, Wishes
 from app.work.bandwidth_store import with_known_bandwidth
+from app.work.companions import with_whole_paths
 from app.work.engines import EngineHandle, capabilities_of, engine_problems, open_engine
 from app.work.learned import LearnedStore
 from app.work.learned_memory import LoadedLearning, load_learned
@@ -65,7 +66,9 @@ def plan_case(options: Namespace, verb: str, api_key: str | None = None) -> Plan
     saved = read_plan_file(Path(options.plan)) if options.plan else None
     wishes = _wishes(options) if saved is None else _saved_wishes(options, saved)
     path = model_path(options, verb)
-    model = open_model(os.path.abspath(path) if verb in _RUN_ELSEWHERE else path)
+    if verb in _RUN_ELSEWHERE:
+        path, wishes = os.path.abspath(path), with_whole_paths(wishes)
+    model = open_model(path)
     engine = chosen_engine(options)
     hardware = machine_for(options, engine)
     device_wishes = device_wishes_of(options, hardware)

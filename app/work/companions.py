@@ -48,6 +48,17 @@ def read_companions(wishes: Wishes, model: ModelInfo) -> SideFiles:
     return SideFiles(projector, draft, tuple(adapters), tuple(problems))
 
 
+def with_whole_paths(wishes: Wishes) -> Wishes:
+    """The same files by paths that name them from any folder."""
+    mmproj, draft = wishes.mmproj_path, wishes.draft_path
+    return replace(
+        wishes,
+        mmproj_path=None if mmproj is None else os.path.abspath(mmproj),
+        draft_path=None if draft is None else os.path.abspath(draft),
+        lora_paths=tuple(os.path.abspath(path) for path in wishes.lora_paths),
+    )
+
+
 def with_problems(files: SideFiles, problems: tuple[Problem, ...]) -> SideFiles:
     """The files with further remarks on what the plan reads."""
     return replace(files, problems=(*problems, *files.problems)) if problems else files
