@@ -10,16 +10,20 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
 from app.common.problem import Severity
-from app.planner.types import RAM
+from app.engine.capabilities import FALLBACK
+from app.planner.types import RAM, Wishes
 from app.session.app_session import AppSession
+from app.session.board_controller import BoardController
 from app.session.plan_files_controller import with_recent
 from app.ui.dialogs.paste_command import PasteDialog
 from app.ui.dialogs.paste_findings import MOST_PROBLEMS
 from app.ui.pages.plan import PlanPage
 from app.ui.secret import DOTS
-from tests.qt.plan_models import qwen3_30b, small_moe
+from app.work.pasting import check_paste
+from tests.qt.plan_models import laptop, qwen3_30b, small_moe
 
 LAPTOP = Path(__file__).parents[1] / "data" / "hardware" / "laptop-rtx4080-i7-13700h.json"
+CORPUS = LAPTOP.parents[1] / "commands" / "commands.json"
 COMMAND = (
     r"llama-server -m Qwen3-30B-A3B-Instruct-Q4_K_M.gguf -ngl 99 -c 16384 -np 1 -cram 0 -fit off --jinja --temp 0.7 "
     r'-ot "blk\.(2[0-9]|3[0-9]|4[0-7])\.ffn_.*_exps=CPU" --port 9000 --api-key my-own-key'
@@ -74,6 +78,26 @@ def test_that_a_pasted_command_becomes_the_board_in_one_step_of_undo(session, qt
     session.undo_stack.undo()
     assert session.plan.argv == before.argv
     assert not session.undo_stack.canUndo()
+
+
+@pytest.mark.parametrize("n_cards", [1, 2])
+def test_that_every_command_of_the_corpus_lies_on_the_board_as_it_was_shown(qapp, n_cards):
+    hardware = laptop()
+    card = hardware.gpus[0]
+    second = dataclasses.replace(card, name="RTX 3060", engine_name="CUDA1", total_bytes=8 << 30, free_bytes=7 << 30)
+    board = BoardController()
+    board.use_model(qwen3_30b(), None)
+    board.use_machine(dataclasses.replace(hardware, gpus=(card, second)[:n_cards]), FALLBACK)
+    entries = json.loads(CORPUS.read_text(encoding="utf-8"))
+    differing = []
+    for entry in entries:
+        report = check_paste("\n".join(entry["text"]), board.inputs_for(Wishes())).report
+        is_fit = report.meant.inputs.wishes.preset == "fit"
+        board.load(report.meant.inputs, None if is_fit else report.meant.plan.placement, "paste")
+        if board.plan.argv != report.converted:
+            differing.append(entry["id"])
+    assert len(entries) >= 40
+    assert differing == []
 
 
 def test_that_a_pasted_fit_command_stays_with_the_engines_own_placement(session, qtbot):
