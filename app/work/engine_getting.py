@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +32,7 @@ from app.work.downloads.space import check_room
 from app.work.downloads.types import Cancelled, DownloadProgress, Patience, WantedFile, check_cancelled
 from app.work.engine_knowing import know_engine
 from app.work.engine_store import EngineSource, KnownEngine
+from app.work.patient import rename_patiently
 
 _TEMPORARY = ".get-"
 _UNPACKED_FACTOR = 4
@@ -323,8 +323,8 @@ def _put_in_place(folder: Path, final: Path, work: Path) -> None:
     """By renaming: at no moment is there half an engine under the final name."""
     folder.chmod(0o755)
     if final.exists():
-        final.rename(work / "old")
-    os.rename(folder, final)
+        rename_patiently(final, work / "old")
+    rename_patiently(folder, final)
 
 
 def _tested(

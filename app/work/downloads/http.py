@@ -76,17 +76,16 @@ class Stream:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Shut the socket, which wakes the reading thread on most systems; where it does not, and while a name is
+        looked up or a connection made, the thread is left to its time-out: it touches nothing but its connection."""
         self._closed.set()
-        while self._thread.is_alive():
-            if self._socket is not None:
-                with contextlib.suppress(OSError):
-                    self._socket.shutdown(socket.SHUT_RDWR)
-            with contextlib.suppress(queue.Empty):
-                while True:  # it may wait for room in the queue
-                    self._queue.get_nowait()
-            self._thread.join(_LOOK_S)
-            if self._socket is None:
-                return  # it looks up a name or waits for a connection: nothing can end that, and nobody waits for it
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(queue.Empty):
+            while True:  # it may wait for room in the queue
+                self._queue.get_nowait()
+        self._thread.join(_LOOK_S)
 
     def head(self) -> Answer:
         """Wait for the head of the answer."""

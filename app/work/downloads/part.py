@@ -13,6 +13,7 @@ from typing import BinaryIO
 from app.common.problem import ProblemError, fail
 from app.work.downloads.space import no_room, room_problem
 from app.work.downloads.types import Cancelled, FetchedFile, WantedFile, check_cancelled
+from app.work.patient import rename_patiently
 
 _BLOCK = 4 << 20
 _MOST_SIDECAR_BYTES = 65536
@@ -122,7 +123,7 @@ class Part:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
-            os.replace(self._wanted.part, self._wanted.path)
+            rename_patiently(self._wanted.part, self._wanted.path)
         except OSError as error:
             raise disk_problem(self._wanted, error) from error
         self._wanted.sidecar.unlink(missing_ok=True)
