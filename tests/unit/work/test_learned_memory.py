@@ -46,7 +46,8 @@ def store(tmp_path):
 
 def _context(store, **wishes):
     learned = load_learned(store).learned
-    inputs = plan_inputs(QWEN3, SNAPSHOT, Wishes(**wishes), DeviceWishes(), ENGINE, learned=learned)
+    wishes = Wishes(**{"preset": "experts-cpu", **wishes})
+    inputs = plan_inputs(QWEN3, SNAPSHOT, wishes, DeviceWishes(), ENGINE, learned=learned)
     plan = make_plan(inputs)
     return PlanContext(plan, QWEN3, "b11434", learning_keys(plan.devices, SNAPSHOT))
 
