@@ -188,6 +188,10 @@ _FACTS: Entries = {
         "Switched off by hybrid graphics. It is not woken to be asked; figures are from when it was awake.",
         "已被混合显卡关闭。为避免唤醒不会查询它，数值来自上次运行时。",
     ),
+    "machine_page.reveal.asleep": (
+        "It sleeps. Look again while a program uses it, or launch a server.",
+        "它正在休眠。请在有程序使用它时重新检测，或启动服务器。",
+    ),
     "machine_page.reveal.power": ("The system tells of no battery.", "系统未报告电池。"),
     "machine_page.reveal.power_saver": ("The system tells of no such profile.", "系统未提供此设置。"),
     "machine_page.judged_with": (

@@ -121,9 +121,11 @@ def _hint(name: str) -> str:
 class _Maker:
     """Makes facts of one part of a snapshot; an unknown one has neither source nor unit, but what would reveal it."""
 
-    def __init__(self, snapshot: HardwareSnapshot, prefix: str) -> None:
+    def __init__(self, snapshot: HardwareSnapshot, prefix: str, *, is_asleep: bool = False) -> None:
+        """``is_asleep``: a card that is not woken; what would reveal its facts is then always the same."""
         self._sources = snapshot.sources
         self._prefix = prefix
+        self._is_asleep = is_asleep
 
     def fact(
         self,
@@ -140,7 +142,7 @@ class _Maker:
         key = f"{self._prefix}.{field}"
         said = say(f"machine.label.{label}")
         if value is None:
-            return Fact(key, said, None, "", _hint(reveal), None, unit, "unknown")
+            return Fact(key, said, None, "", _hint("asleep" if self._is_asleep else reveal), None, unit, "unknown")
         asked = f"{self._prefix}.{source_of or field}"
         code = _source_code(self._sources, asked)
         confidence = _confidence(code)
@@ -243,7 +245,7 @@ def _measured_note(snapshot: HardwareSnapshot) -> str:
 
 
 def _gpu_group(snapshot: HardwareSnapshot, index: int, gpu: GpuInfo) -> FactGroup:
-    make = _Maker(snapshot, f"gpus.{index}")
+    make = _Maker(snapshot, f"gpus.{index}", is_asleep=gpu.is_asleep is True)
     pcie, pcie_note = _pcie(gpu)
     drives = None if gpu.drives_display is None else _yes_no(gpu.drives_display)
     total_label = "vram_shared" if gpu.kind == "igpu" else "vram_total"

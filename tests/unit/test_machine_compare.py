@@ -58,6 +58,13 @@ def test_that_soldered_memory_is_called_so_and_offers_to_measure():
     assert facts["memory.channels"].hint.startswith("Soldered:")
 
 
+def test_that_a_sleeping_cards_unknown_facts_say_that_it_sleeps():
+    facts = _facts(_load("laptop-hybrid-gpu-asleep"))
+    asleep = [f for key, f in facts.items() if key.startswith("gpus.0.") and f.value is None]
+    assert asleep
+    assert {f.hint for f in asleep} == {"It sleeps. Look again while a program uses it, or launch a server."}
+
+
 def test_that_empty_slots_are_told():
     machine = _load("desktop-single-channel")
     memory = dataclasses.replace(machine.memory, slots=4, modules=1)
