@@ -85,6 +85,21 @@ def describe_cpu(
     )
 
 
+def cpus_for_threads(cpu: CpuInfo, threads: int | None) -> tuple[int, ...]:
+    """The logical CPUs for so many threads: the recommended ones as long as each thread finds one there.
+
+    More threads than that (somebody compares ``-t 10`` on 2 P-cores and 8 E-cores) would share CPUs while others idle:
+    then the next kind of cores joins, E before LP-E, as far as this program may use them.
+    """
+    chosen = set(cpu.recommended_cpus)
+    allowed = {n for core in cpu.cores for n in core.logical} if cpu.allowed_cpus is None else set(cpu.allowed_cpus)
+    for kind in (CoreKind.P, CoreKind.UNKNOWN, *_EFFICIENT):
+        if threads is None or threads <= len(chosen):
+            break
+        chosen |= {n for core in cpu.cores if core.kind is kind for n in core.logical} & allowed
+    return tuple(sorted(chosen))
+
+
 def kinds_by_cache(cores: tuple[CpuCore, ...], l3: tuple[CacheDomain, ...]) -> dict[int, CoreKind]:
     """Kind by the first logical CPU of each core, from third-level caches of different sizes; {} where they tell none.
 

@@ -97,7 +97,7 @@ class RunController(QObject):
             RunState(
                 RunPhase.STARTING,
                 api_key=api_key,
-                wanted_affinity=snapshot.cpu.recommended_cpus,
+                wanted_affinity=spec.cpus,
                 to_load_bytes=sum(d.weights_bytes for d in plan.estimate.devices),
             )
         )

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from app.common.paths import AppPaths
 from app.common.problem import Problem, Severity
 from app.engine.locate import EngineBinary
 from app.engine.process import LaunchSpec
+from app.hardware.cpu_choice import cpus_for_threads
 from app.hardware.types import CpuInfo
 from app.planner.types import MemoryEstimate, Plan
 
+_THREADS = ("-t", "--threads", "-tb", "--threads-batch")
+
 
 def launch_spec(plan: Plan, binary: EngineBinary, cpu: CpuInfo, paths: AppPaths, api_key: str) -> LaunchSpec:
-    """Run exactly the plan's command, on the recommended cores.
+    """Run exactly the plan's command, on the recommended cores, or on more where it has more threads than those.
 
     The key travels in the environment, not in the command line, which every user of the machine can read; the command
     that is shown and copied spells it out.
@@ -21,11 +25,17 @@ def launch_spec(plan: Plan, binary: EngineBinary, cpu: CpuInfo, paths: AppPaths,
     return LaunchSpec(
         binary_path=binary.path,
         argv=without_key(plan.argv),
-        cpus=cpu.recommended_cpus,
+        cpus=cpus_for_threads(cpu, _most_threads(plan.argv)),
         paths=paths,
         log_file=paths.logs / "llama-server.log",
         api_key=api_key,
     )
+
+
+def _most_threads(argv: tuple[str, ...]) -> int | None:
+    """The larger of ``-t`` and ``-tb``; None where the engine decides."""
+    told = [int(value) for option, value in pairwise(argv) if option in _THREADS and value.isdecimal()]
+    return max(told, default=None)
 
 
 def without_key(argv: tuple[str, ...]) -> tuple[str, ...]:

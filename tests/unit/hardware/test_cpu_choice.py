@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.hardware.cpu_choice import CpuLimits, choose_cpus, describe_cpu, is_hybrid, plain_cores
+from app.hardware.cpu_choice import CpuLimits, choose_cpus, cpus_for_threads, describe_cpu, is_hybrid, plain_cores
 from app.hardware.types import CoreKind, CpuCore
 
 HYBRID = (
@@ -47,6 +47,24 @@ def test_that_siblings_in_a_cpuset_count_once():
 
 def test_that_a_mask_outside_the_known_cpus_is_ignored():
     assert choose_cpus(plain_cores(2), CpuLimits(frozenset({40}))).cpus == (0, 1)
+
+
+def test_that_more_threads_than_fast_cpus_get_more_cpus_instead_of_sharing_them():
+    cpu = describe_cpu("i7-13700H", HYBRID, CpuLimits(), False)
+    fast, everything = tuple(range(12)), tuple(range(20))
+    for threads in (None, 1, 6, 12):
+        assert cpus_for_threads(cpu, threads) == fast
+    for threads in (13, 14, 20, 64):
+        assert cpus_for_threads(cpu, threads) == everything
+    limited = describe_cpu("i7-13700H", HYBRID, CpuLimits(frozenset(range(14))), False)
+    assert cpus_for_threads(limited, 20) == tuple(range(14))
+    u_series = (
+        CpuCore((0, 1), CoreKind.P),
+        CpuCore((2, 3), CoreKind.P),
+        *(CpuCore((n,), CoreKind.E) for n in range(4, 12)),
+    )
+    small = describe_cpu("U", (*u_series, CpuCore((12,), CoreKind.LP_E)), CpuLimits(), False)  # field report CPU-06
+    assert [len(cpus_for_threads(small, threads)) for threads in (2, 4, 10, 13)] == [4, 4, 12, 13]
 
 
 def test_that_one_cpu_is_enough():
