@@ -23,6 +23,8 @@ from app.engine.loglines import CleanLine, clean_line, split_level
 _MOST_EVIDENCE = 8
 _LONGEST_EVIDENCE = 400
 _CASCADE_LINES = 60
+_EXIT_LINES = 40
+"""Where a script or a wrapper writes how the program ended: at the very end."""
 _LEADING_LINES = 12
 """How far before the first telling message its own details may stand (the size that could not be allocated)."""
 _BEFORE_LINES = 200
@@ -35,6 +37,10 @@ _START = re.compile(
     r"llama_server: initializing|^(?:main: )?build(?: =|:) \d+ \(|starting (?:llama server|runner)"
     r"|^Welcome to KoboldCpp"
 )
+_WORK = ("slot ", "srv ", "que ", "res ", "reasoning-budget")
+_SHUTDOWN = ("cleaning up", "operator()", "exiting", "stopp", "terminat", "send_error")
+_WORK_SLACK = 3
+"""Lines of other threads that may still come after the message that ends everything."""
 _MARKS = ("loaded", "listening", "initializing", "build", "start", "Start", "Welcome")
 _WORDS = re.compile(
     r"error|fail|alloc|memory|invalid|unknown|unable|cannot|could|can't|not |missing|corrupt|bounds|in use|denied"
@@ -89,6 +95,7 @@ class _Run:
 
     first: int
     is_ready: bool = False
+    last_work: int = -1
     hits: list[_Hit] = field(default_factory=list)
 
 
@@ -140,10 +147,10 @@ def _warnings_of(clean: Iterable[CleanLine]) -> tuple[Problem, ...]:
     return tuple(sorted(found.values(), key=lambda problem: order.index(problem.code)))
 
 
-def _told_exit(clean: Iterable[CleanLine]) -> int | None:
+def _told_exit(clean: Sequence[CleanLine]) -> int | None:
     """The last one counts."""
     code = None
-    for line in clean:
+    for line in clean[-_EXIT_LINES:]:
         if "xit" in line.text or "rc" in line.text:
             for found in _TOLD_EXIT.finditer(line.text):
                 code = int(found["code"], 0)
@@ -237,10 +244,15 @@ def _last_run(lines: Sequence[CleanLine]) -> _Run | None:
                 run.is_ready = True
                 run.hits.clear()
                 continue
+        if run.is_ready and text.startswith(_WORK) and not any(word in text for word in _SHUTDOWN):
+            run.last_work = i
         if _is_worth_a_look(text):
             hit = _hit(text, i, run.is_ready)
             if hit is not None:
                 run.hits.append(hit)
+    if run is not None and run.is_ready:
+        # a server that went on working has lived with it; at -lv 5 it may be a line of somebody's prompt
+        run.hits = [hit for hit in run.hits if hit.index + _WORK_SLACK >= run.last_work]
     return run
 
 

@@ -12,7 +12,7 @@ from app.common.capabilities import Capabilities
 from app.common.problem import Problem
 from app.diagnose.doctor.examine import examine
 from app.diagnose.doctor.log_facts import LogFacts, read_log
-from app.diagnose.doctor.run_rules import WINDOW_S
+from app.diagnose.doctor.run_rules import WINDOW_S, live_findings
 from app.diagnose.doctor.types import Answer, Facts, Finding
 from app.hardware.types import HardwareSnapshot
 from app.monitor.ring import RingBuffer
@@ -27,6 +27,8 @@ from app.work.doctor_facts import machine_state, user_names
 from app.work.doctor_log import facts_of, log_facts_of_file, log_from_text
 from app.work.doctor_text import fix_sentence, report_text
 
+_LOOK_SAMPLES = 10
+"""The figures come twice a second; they are looked at every five seconds."""
 _PAUSE_MS = 400
 """A drag on the board sends many plans; one look after it is enough."""
 
@@ -49,12 +51,14 @@ class DoctorState:
 class DoctorController(QObject):
     """Examines on request, and by itself when a run has failed.
 
-    Signals: ``changed`` the state; ``failure_explained`` once the findings of a failed run are there. One retry at most
-    follows a failure, and never with a command that has failed: ``may_launch_again`` tells.
+    Signals: ``changed`` the state; ``failure_explained`` once the findings of a failed run are there;
+    ``warned(Problem)`` once a run for each trouble that its figures show (memory spilled, RAM full, heat). At most one
+    retry follows a failure, and never with a command that has failed: ``may_launch_again`` tells.
     """
 
     changed = Signal()
     failure_explained = Signal()
+    warned = Signal(object)
 
     def __init__(
         self,
@@ -80,7 +84,10 @@ class DoctorController(QObject):
         self._timer.setSingleShot(True)
         self._timer.setInterval(_PAUSE_MS)
         self._timer.timeout.connect(self.examine)
+        self._n_samples = 0
+        self._told: set[str] = set()
         run.changed.connect(self._on_run_changed)
+        run.sample_added.connect(self._on_sample)
 
     def watch(self, on: bool) -> None:
         """The page is in front: follow the plan and the machine; otherwise only failures are looked at."""
@@ -149,11 +156,28 @@ class DoctorController(QObject):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
+    @Slot(object)
+    def _on_sample(self, sample: Sample) -> None:
+        """Every few seconds: does the last minute show trouble? Cheap; the page in front is brought up to date too."""
+        self._n_samples += 1
+        if self._n_samples % _LOOK_SAMPLES or self._run.state.phase is not RunPhase.READY:
+            return
+        snapshot, _ = self._around()
+        facts = Facts(snapshot=snapshot, samples=_last_samples(self._run.history))
+        for finding in live_findings(facts):
+            if finding.code not in self._told:
+                self._told.add(finding.code)
+                self.warned.emit(finding.problem)
+        if self._is_watched and self._other_log is None and not self.state.is_busy:
+            self.examine()
+
     @Slot()
     def _on_run_changed(self) -> None:
         before, self._phase = self._phase, self._run.state.phase
         if self._phase is before:
             return
+        if self._phase is RunPhase.STARTING:
+            self._told.clear()
         if self._phase is RunPhase.FAILED:
             plan = self._run.plan
             if plan is not None:

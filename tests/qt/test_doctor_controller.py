@@ -6,6 +6,7 @@ import pytest
 
 from app.common.problem import Problem
 from app.engine.events import Exited, LogLine
+from app.monitor.sample import Sample
 from app.session.app_session import AppSession
 from app.session.state import RunPhase, RunState
 from tests.qt.plan_models import qwen3_30b
@@ -125,6 +126,29 @@ def test_that_a_page_in_front_follows_the_plan(session, qtbot):
     with qtbot.waitSignal(session.doctor.changed, timeout=20_000):
         session.set_wishes(n_threads=99)
     qtbot.waitUntil(lambda: "too_many_threads" in [f.code for f in session.doctor.state.findings], timeout=20_000)
+
+
+def test_that_trouble_in_the_figures_of_a_run_is_told_once(session, qtbot):
+    told = []
+    session.message_raised.connect(told.append)
+    run = session._run
+    run._plan, run._monitor = session.plan, Nothing()
+    run._set(RunState(RunPhase.STARTING))
+    run._set(RunState(RunPhase.READY, url="http://127.0.0.1:1"))
+    for i in range(40):
+        shared = (100 + 60 * i) * 1024.0**2
+        run._on_sample(run._number, Sample(float(i), {"gpu.CUDA0.shared": shared, "gpu.CUDA0.used": 12200 * 1024.0**2}))
+    run._monitor = None
+    assert [p.code for p in told] == ["spill_windows"]
+
+
+class Nothing:
+    """A monitor that has nothing to stop."""
+
+    def stop(self):
+        pass
+
+    pause = stop
 
 
 def test_that_the_report_names_the_failure(session, qtbot):

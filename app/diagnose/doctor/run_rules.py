@@ -55,6 +55,16 @@ def run_findings(facts: Facts) -> Iterator[Finding]:
     yield from answer_findings(facts)
 
 
+def live_findings(facts: Facts) -> Iterator[Finding]:
+    """What is worth interrupting a user for while the server runs: spilled memory, RAM at its end, a card too hot."""
+    samples = last_minute(facts.samples)
+    yield from _spills(facts, samples)
+    yield from _ram(facts, samples)
+    if facts.snapshot is not None:
+        yield from _hot(samples)
+        yield from _cores(facts.snapshot, samples)
+
+
 def with_post_mortem(finding: Finding, facts: Facts) -> Finding:
     """Out of memory in the middle of an answer: how deep it was, in which phase, and how full the card, at the end."""
     samples = last_minute(facts.samples)

@@ -96,6 +96,13 @@ def test_that_a_failure_after_the_server_was_ready_is_one():
     assert (problem.code, problem.params["device"], problem.params["stage"]) == ("vram_oom_cuda", "CUDA1", "generating")
 
 
+def test_that_a_message_after_which_the_server_goes_on_working_is_no_failure():
+    prompt = "why do I get CUDA error: out of memory and ggml_aligned_malloc: insufficient memory?"
+    work = [f"0.09.00{i}.000 I slot print_timing: id 0 | task 0 | eval time = 9 ms" for i in range(9)]
+    assert find_failure([START, READY, "0.05.000.000 D srv params_from_: prompt: hello", prompt, *work]) is None
+    assert find_failure([START, READY, *work, "0.10.000.000 E CUDA error: out of memory"]).code == "vram_oom_cuda"
+
+
 def test_that_of_several_starts_in_one_log_the_last_counts():
     failed = [START, "E error loading model: unknown model architecture: 'x'"]
     assert find_failure([*failed, START, READY]) is None
