@@ -1,0 +1,394 @@
+"""The state of one window and everything that may change it. No widgets.
+
+The window never changes a value itself: it calls a wish below, the session asks the pure core, stores the new frozen
+value, and tells with a signal. Undo holds whole ``BoardState`` values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QUndoStack
+
+from app.common.capabilities import Capabilities
+from app.common.paths import AppPaths, app_paths
+from app.common.problem import Problem, Severity
+from app.engine.build import remove_remains
+from app.engine.launcher import end_tools
+from app.engine.leftovers import RunningServer, leftover_servers
+from app.engine.locate import EngineBinary
+from app.hardware.types import HardwareSnapshot
+from app.model.demo import ensure_demo_model
+from app.model.types import ModelInfo
+from app.planner.second_gpu import SecondGpu
+from app.planner.trades import Trade
+from app.session.board_controller import BoardController
+from app.session.doctor_controller import DoctorController
+from app.session.engine_controller import EngineController
+from app.session.engines_controller import EnginesController
+from app.session.errors import problem_of
+from app.session.jobs import JobRunner
+from app.session.learning_controller import LearningController
+from app.session.machine_controller import FreeReason, MachineController
+from app.session.machine_judge import JudgeController
+from app.session.other_apps_controller import OtherAppsController
+from app.session.paste_controller import PasteController
+from app.session.plan_files_controller import PlanFilesController, with_recent
+from app.session.run_controller import RunController
+from app.session.settings_keeper import SettingsKeeper
+from app.session.snapshot_files import read_machine, saved_machine
+from app.session.state import EnginePhase, EngineState, RunPhase
+from app.session.trades_controller import TradesController
+from app.session.verify_controller import VerifyController
+from app.session.wishes import BoardWishes, RunWishes
+from app.settings import Settings
+from app.work.engines import capabilities_of
+from app.work.launching import no_longer_fits
+from app.work.models import open_model
+from app.work.verifying import Verification
+
+
+class AppSession(BoardWishes, RunWishes, QObject):
+    """What the window shows and may wish for.
+
+    Signals say that something changed; receivers read the state again. Wishes return at once.
+    """
+
+    model_changed = Signal()
+    plan_changed = Signal()
+    hardware_changed = Signal()
+    engine_changed = Signal()
+    run_changed = Signal()
+    chat_changed = Signal()
+    log_added = Signal(list)
+    sample_added = Signal(object)
+    message_raised = Signal(object)
+    settings_changed = Signal()
+    verification_changed = Signal()
+    model_loading_changed = Signal(bool)
+    trades_changed = Signal()
+
+    def __init__(self, paths: AppPaths | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.paths = paths or app_paths()
+        self._keeper = SettingsKeeper(self.paths.settings_file, self)
+        self._load_id = 0
+        self._board = BoardController(self)
+        self.undo_stack: QUndoStack = self._board.undo_stack
+        self._jobs = JobRunner(self)
+        self._engine = EngineController(self._jobs, self.paths, self)
+        self.machine = MachineController(self._jobs, self._binary, self._is_quiet, self)
+        self.judge = JudgeController(self._jobs, self)
+        self.other_apps = OtherAppsController(self._jobs, self)
+        self.engines = EnginesController(self._jobs, self.paths, lambda: self.hardware, lambda: self.settings, self)
+        self.use_rpc_servers(self.settings.rpc_servers)
+        self._run = RunController(self._jobs, self.paths, self)
+        self._verify = VerifyController(self._jobs, self.paths, self)
+        self.learning = LearningController(
+            self._jobs, self.paths, self._board, self.machine, self._engine, self._run, self
+        )
+        self._trades = TradesController(self._jobs, self)
+        self.plan_files = PlanFilesController(self._jobs, self._board, self)
+        self.plan_files.hash_of = self.engines.hash_of
+        self.paste = PasteController(self._jobs, self._board, self)
+        self.doctor = DoctorController(self._jobs, self._board, self._run, self._surroundings, self.launch, self)
+        self._connect()
+
+    def _connect(self) -> None:
+        self._keeper.failed.connect(self.message_raised)
+        self._keeper.changed.connect(self.settings_changed)
+        self._board.changed.connect(self._on_plan_changed)
+        self._board.changed.connect(self.doctor.look_again)
+        self.doctor.warned.connect(self.message_raised)
+        self._board.message_raised.connect(self.message_raised)
+        self._engine.changed.connect(self._on_engine_changed)
+        self._engine.search_ended.connect(self.machine.ask_engine)
+        self._engine.failed.connect(self.message_raised)
+        self.engines.failed.connect(self.message_raised)
+        self.engines.engine_chosen.connect(self.choose_engine)
+        self.engines.outdated.connect(self._look)
+        self.machine.changed.connect(self._on_hardware_changed)
+        self.machine.changed.connect(self.doctor.look_again)
+        self.machine.failed.connect(self.message_raised)
+        self.judge.set_question(self._board.question_of_machine)
+        self.plan_files.message_raised.connect(self.message_raised)
+        self.plan_files.model_wanted.connect(self.open_model)
+        self.plan_files.file_used.connect(self._on_plan_file)
+        self._verify.changed.connect(self._on_verified)
+        self.learning.failed.connect(self.message_raised)
+        self._trades.changed.connect(self.trades_changed)
+        self._run.changed.connect(self._on_run_changed)
+        self._run.chat_changed.connect(self.chat_changed)
+        self._run.log_added.connect(self.log_added)
+        self._run.sample_added.connect(self.sample_added)
+        self._run.failed.connect(self.message_raised)
+
+    # ---- state ----------------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold now."""
+        return self._keeper.settings
+
+    @property
+    def hardware(self) -> HardwareSnapshot | None:
+        """The machine, or None while it is being looked at."""
+        return self.machine.hardware
+
+    @property
+    def engine(self) -> EngineState:
+        """The engine in use."""
+        return self._engine.state
+
+    @property
+    def verification(self) -> Verification | None:
+        """The engine's own figures for the plan on the board; None until it has answered."""
+        return self._verify.result
+
+    @property
+    def verification_problem(self) -> Problem | None:
+        """Why the engine would not load the plan on the board, as it says itself."""
+        return self._verify.problem
+
+    @property
+    def trades(self) -> tuple[Trade, ...] | None:
+        """What the plan could have for something else, the best first; None while that is being worked out."""
+        return self._trades.result
+
+    @property
+    def second_gpu(self) -> SecondGpu | None:
+        """Is the second GPU worth it; None with one card, and until it is worked out."""
+        return self._trades.second_gpu
+
+    @property
+    def is_idle(self) -> bool:
+        """No background job is running (a build counts)."""
+        return self._jobs.is_idle
+
+    def command_text(self, shell: str) -> str:
+        """The command in a shell's spelling, the key spelled out; empty without a plan. Where the shell cannot carry
+        it (a line break in cmd), a comment of that shell says so."""
+        return "" if self.plan is None else self.plan_files.command_text(self.plan.argv, shell)
+
+    # ---- start and end ----------------------------------------------------------------------------------------------
+
+    def start(self, engine_path: str | None = None, hardware: HardwareSnapshot | None = None) -> None:
+        """Look for the engine and at the machine, in the background. What was wrong with the settings is told once
+        the window has had the time to listen."""
+        QTimer.singleShot(0, self, self._tell_start_problem)
+        if hardware is not None:
+            self.machine.use_snapshot(hardware)
+        else:
+            self.machine.look_first()
+        self._engine.look(engine_path or self.settings.engine_path)
+        self._jobs.run(lambda: leftover_servers(self.paths), self._on_leftovers)
+        self._jobs.run(lambda: remove_remains(self.paths), lambda *_: None)
+        self.learning.load()
+
+    @Slot()
+    def _tell_start_problem(self) -> None:
+        if self._keeper.start_problem is not None:
+            self.message_raised.emit(self._keeper.start_problem)
+
+    def _on_leftovers(self, servers: tuple[RunningServer, ...] | None, error: Exception | None) -> None:
+        """Servers that an earlier Lanewise left behind when it crashed: they hold memory that the plan counts on."""
+        for server in servers or ():
+            self.message_raised.emit(Problem("leftover_server", Severity.WARNING, {"pid": server.pid}))
+
+    def use_rpc_servers(self, servers: tuple[str, ...]) -> None:
+        """Machines (or a stand-in on this one) that lend their memory; before ``start``."""
+        self.machine.rpc_servers = servers
+        self._board.device_wishes = replace(self._board.device_wishes, rpc_servers=servers)
+
+    def close(self) -> None:
+        """Stop the server and join every thread; an engine that is being asked something need not finish."""
+        self.plan_files.close()
+        self._engine.close()
+        self.engines.close()
+        self.machine.close()
+        self.other_apps.forget()
+        self._run.close()
+        self._jobs.close(interrupt=end_tools)
+
+    # ---- the model --------------------------------------------------------------------------------------------------
+
+    def open_model(self, path: str) -> None:
+        """Read a GGUF's header in the background."""
+        self._load(lambda: open_model(path, self.paths.headers))
+
+    def open_demo(self) -> None:
+        """Open the demo model, making it first if need be."""
+        self._load(lambda: open_model(ensure_demo_model(self.paths.demo_model), self.paths.headers))
+
+    def _load(self, read: Any) -> None:
+        self._load_id += 1
+        load_id = self._load_id
+        self.model_loading_changed.emit(True)
+
+        def on_done(model: ModelInfo | None, error: Exception | None) -> None:
+            if load_id != self._load_id:
+                return
+            self.model_loading_changed.emit(False)
+            if model is None:
+                self.message_raised.emit(problem_of(error))
+                return
+            self._show_model(model)
+
+        self._jobs.run(read, on_done)
+
+    def _show_model(self, model: ModelInfo) -> None:
+        self._board.use_model(model, self.settings.reserve_mib)
+        if model.path != str(self.paths.demo_model):
+            self.change_settings(last_model=model.path)
+        self.plan_files.last_model = model.path
+        self.plan_files.forget()
+        self.engines.use_model(model.architecture)
+        self.model_changed.emit()
+        self._on_plan_changed()
+        self.machine.refresh_free(FreeReason.MODEL)
+        self.paste.check_again()
+
+    # ---- the board --------------------------------------------------------------------------------------------------
+
+    def apply_trade(self, index: int) -> None:
+        """Take one of the offers in ``trades``; nothing happens for one that only the user can take."""
+        offers = self.trades or ()
+        if 0 <= index < len(offers):
+            self._board.apply_trade(offers[index])
+
+    # ---- run --------------------------------------------------------------------------------------------------------
+
+    def launch(self) -> None:
+        """Run the plan."""
+        if self.plan is None or self.hardware is None:
+            return
+        if self._engine.handle is None:
+            self.message_raised.emit(Problem("engine_missing", Severity.WARNING, {}))
+            return
+        if self.machine.is_saved:
+            self.message_raised.emit(Problem("saved_machine_not_launched", Severity.WARNING, {}))
+            return
+        self.machine.cancel_measuring()
+        fitted = self.plan.estimate.fits is not False
+        self.machine.refresh_free(FreeReason.LAUNCH, lambda: self.engines.check(lambda: self._launch(fitted)))
+
+    def _launch(self, fitted: bool) -> None:
+        """Free memory has been read: a plan that fitted before and does not fit any more is told, not launched."""
+        handle, inputs = self._engine.handle, self._board.inputs
+        if self.plan is None or self.hardware is None or handle is None or not self._is_quiet():
+            return
+        changed_since = no_longer_fits(self.plan.estimate) if fitted else None
+        if changed_since is not None:
+            self.message_raised.emit(changed_since)
+            return
+        key = inputs.api_key if inputs is not None and inputs.api_key else self._board.api_key
+        self._run.launch(self.plan, handle.binary, self.hardware, key)
+
+    def _surroundings(self) -> tuple[HardwareSnapshot | None, Capabilities]:
+        return self.hardware, capabilities_of(self._engine.handle)
+
+    # ---- files, settings, engine, machine ---------------------------------------------------------------------------
+
+    def export_script(self, path: str, shell: str) -> None:
+        """Write a script that runs exactly the plan's command."""
+        self.plan_files.export(path, shell)
+
+    @Slot(str)
+    def _on_plan_file(self, path: str) -> None:
+        self.change_settings(recent_plans=with_recent(self.settings.recent_plans, path))
+        self.engines.note_plan(path, self.engine.path)
+
+    def override_settings(self, **changes: Any) -> None:
+        """Other settings for this run only (``--lang``, ``--theme``); they are not saved by themselves."""
+        self._keeper.override(**changes)
+
+    def change_settings(self, **changes: Any) -> None:
+        """Change and save settings; a file that cannot be written is told, the change holds all the same."""
+        self._keeper.change(**changes)
+
+    def build_engine(self) -> None:
+        """Build llama.cpp from its source package in the background."""
+        self._engine.build(on_built=self._look)
+
+    def choose_engine(self, path: str) -> None:
+        """Use this llama-server (or the one in this folder) from now on."""
+        self.change_settings(engine_path=path or None)
+        self._look()
+
+    def _look(self) -> None:
+        self._engine.look(self.settings.engine_path)
+
+    @property
+    def is_this_machine(self) -> bool:
+        """False while the plan is for a saved machine, whose RAM cannot be measured here."""
+        return not self.machine.is_saved
+
+    def _binary(self) -> EngineBinary | None:
+        return self._engine.handle.binary if self._engine.handle else None
+
+    def _is_quiet(self) -> bool:
+        """Does no server of ours run? While one does, nobody else may read RAM or ask cards for free memory."""
+        return self.run.phase in (RunPhase.STOPPED, RunPhase.FAILED)
+
+    def refresh_hardware(self) -> None:
+        """Look at this machine again (also after a saved one was shown)."""
+        self.machine.look_again()
+
+    def measure_ram(self) -> None:
+        """Measure RAM reading; then ``hardware_changed``. A saved machine's figures are not mixed with this one's."""
+        self.machine.measure()
+
+    def save_snapshot(self, path: str) -> None:
+        """Save the machine to a file."""
+        if self.hardware is not None:
+            self.message_raised.emit(saved_machine(path, self.hardware))
+
+    def load_snapshot(self, path: str) -> None:
+        """Plan for a saved machine."""
+        snapshot = read_machine(path)
+        if isinstance(snapshot, Problem):
+            self.message_raised.emit(snapshot)
+            return
+        self.machine.use_snapshot(snapshot)
+
+    def _on_plan_changed(self) -> None:
+        if self.plan is not None:
+            self._run.shown_plan_changed(self.plan)
+            self.machine.measure_for_plan()
+        self._trades.use(self._board.inputs, self.plan)
+        self.plan_changed.emit()
+        self._verify_plan()
+
+    def _verify_plan(self) -> None:
+        """Ask the engine about the board, unless that says nothing (a saved machine) or disturbs (a server runs)."""
+        handle = self._engine.handle
+        may_ask = self.is_this_machine and self._is_quiet()
+        self._verify.use(self.plan if may_ask else None, handle.binary if handle else None)
+
+    def _on_verified(self) -> None:
+        problem = self._verify.problem
+        if problem is not None and not problem.code.startswith("engine_probe"):
+            self.message_raised.emit(problem)  # the engine would refuse this command at launch too
+        if self.verification is not None and self.plan is not None:
+            self.learning.verified(self.plan, self.verification)
+        self.verification_changed.emit()
+
+    def _on_run_changed(self) -> None:
+        self.run_changed.emit()
+        if self._is_quiet():
+            self.other_apps.forget()
+            self._verify_plan()
+
+    def _on_engine_changed(self) -> None:
+        self.plan_files.binary = self._engine.handle.binary if self._engine.handle else None
+        if self.engine.phase is not EnginePhase.BUILDING:  # its progress changes nothing for the plan
+            self._board.use_machine(self.hardware, capabilities_of(self._engine.handle))
+        self.engine_changed.emit()
+        if self.engine.phase in (EnginePhase.READY, EnginePhase.MISSING):
+            self.engines.look(self.settings.engine_path)
+
+    def _on_hardware_changed(self) -> None:
+        self.hardware_changed.emit()
+        self._board.use_machine(self.hardware, capabilities_of(self._engine.handle))
