@@ -108,6 +108,12 @@ QHeaderView::section {
     background: transparent; color: $text_dim; border: none; border-bottom: 1px solid $line; padding: 2px 6px;
 }
 
+QCheckBox::indicator {
+    width: 14px; height: 14px; border: 1px solid $line_strong; border-radius: 3px; background: $panel;
+}
+QCheckBox::indicator:hover, QCheckBox::indicator:focus { border: 1px solid $focus; }
+QCheckBox::indicator:checked { background: $accent; border: 1px solid $accent; }
+
 QSlider::groove:horizontal { height: 4px; background: $line; border-radius: 2px; }
 QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; }
 QSlider::handle:horizontal {
