@@ -169,7 +169,13 @@ def _cpu(snapshot: HardwareSnapshot) -> list[Problem]:
         found.append(Problem("cpu_limited", Severity.INFO, params))
     efficient = cpu.count(CoreKind.E)
     if cpu.is_hybrid and cpu.count(CoreKind.P) <= FEW_P_CORES and efficient > FEW_P_CORES:
-        params = {"p": cpu.count(CoreKind.P), "e": efficient}
+        fast = tuple(core for core in cpu.cores if core.kind is CoreKind.P)
+        params = {
+            "p": len(fast),
+            "e": efficient,
+            "p_threads": sum(len(core.logical) for core in fast),
+            "cores": len(fast) + efficient,
+        }
         found.append(Problem("few_p_cores", Severity.INFO, params))
     return found
 

@@ -8,7 +8,7 @@ _FINDINGS: Entries = {
     "problem.two_dies_vcache": (
         "Only one of the {dies} dies of this processor has the large cache ({cache_bytes:size}; {cores:count core|cores} "
         "from CPU {first}). All cores read RAM faster together, the large cache may help prompts: measure both settings.",
-        "此处理器的 {dies} 个芯片中只有一个带大容量缓存（{cache_bytes:size}，从 CPU {first} 起的 {cores} 个核心）。"
+        "此处理器的 {dies} 个计算芯片（CCD）中只有一个带大容量缓存（{cache_bytes:size}，从 CPU {first} 起的 {cores} 个核心）。"
         "全部核心一起读取内存更快，大缓存可能有利于预填充：两种设置都请实测。",
     ),
     "problem.emulated_processor": (

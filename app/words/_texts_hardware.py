@@ -239,9 +239,10 @@ _FINDINGS: Entries = {
         "本程序不能使用全部 {cpus:num} 个 CPU，因此引擎使用 {threads:num} 个线程。如需更多，请放宽容器或亲和性限制。",
     ),
     "problem.few_p_cores": (
-        "There are only {p:count P-core|P-cores} beside {e:count E-core|E-cores}: P-cores alone may not be fastest. "
-        "Measure with more threads too.",
-        "只有 {p:num} 个大核，另有 {e:num} 个小核：只用大核未必最快。请增加线程数再测量比较。",
+        "There are only {p:count P-core|P-cores} beside {e:count E-core|E-cores}: P-cores alone may not be fastest. Measure "
+        "-t {p}, -t {p_threads} and -t {cores} (all cores but the low-power ones) and keep the fastest.",
+        "只有 {p:num} 个大核，另有 {e:num} 个小核：只用大核未必最快。请分别实测 -t {p}、-t {p_threads} 和 -t {cores}"
+        "（除低功耗小核外的全部核心），选用最快的。",
     ),
 }
 

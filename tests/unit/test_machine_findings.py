@@ -80,7 +80,9 @@ def test_that_integrated_graphics_alone_and_few_p_cores_are_only_explained():
         *(CpuCore((n,), CoreKind.E) for n in range(4, 12)),
     )
     u_series = describe_cpu("U", two, CpuLimits(), False)  # field report CPU-06
-    assert _codes(_plain(_gpu(), cpu=u_series))["few_p_cores"].params == {"p": 2, "e": 8}
+    few = _codes(_plain(_gpu(), cpu=u_series))["few_p_cores"]
+    assert few.params == {"p": 2, "e": 8, "p_threads": 4, "cores": 10}
+    assert "-t 2, -t 4 and -t 10" in say_in(Language.EN, "problem.few_p_cores", **few.params)
 
 
 def test_that_battery_and_power_saver_are_warned_of_and_unknown_power_is_not():
