@@ -19,6 +19,8 @@ _SAME_STORY = {
     "device_unused": frozenset({"placement_differs"}),
     "context_reduced": frozenset({"fit_gave_up_context_reduced"}),
     "ram_swapping": frozenset({"ram_full"}),
+    "on_battery": frozenset({"machine_on_battery", "machine_power_saving"}),
+    "power_saver": frozenset({"machine_power_saving"}),
 }
 """What follows from a finding is no finding of its own."""
 _WHY_UNUSED = ("gpu_backend_not_loaded", "no_usable_gpu")

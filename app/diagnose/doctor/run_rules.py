@@ -221,12 +221,13 @@ def _link(snapshot: HardwareSnapshot, samples: Sequence[Sample]) -> Iterator[Fin
 
 
 def _power(snapshot: HardwareSnapshot, samples: Sequence[Sample]) -> Iterator[Finding]:
-    runs = bool(_series(samples, "tok.decode"))
-    severity = Severity.WARNING if runs else Severity.INFO
+    """While something runs; at other times the machine's own findings say it."""
+    if not _series(samples, "tok.decode"):
+        return
     if snapshot.power.on_battery:
-        yield Finding("on_battery", severity, {})
+        yield Finding("on_battery", Severity.WARNING)
     elif snapshot.power.is_saving:
-        yield Finding("power_saver", severity, {})
+        yield Finding("power_saver", Severity.WARNING)
 
 
 def _slow(facts: Facts, samples: Sequence[Sample]) -> Iterator[Finding]:

@@ -97,11 +97,14 @@ def test_that_the_width_of_the_link_counts_under_load_only():
     assert "narrow_pcie" not in codes(full)
 
 
-def test_that_battery_is_a_warning_only_while_something_runs():
+def test_that_battery_is_told_once_whether_something_runs_or_not():
     on_battery = snapshot(power=PowerInfo(on_battery=True))
-    assert one(Facts(snapshot=on_battery), "on_battery").severity is Severity.INFO
-    running = samples({"tok.decode": 20.0})
-    assert one(Facts(snapshot=on_battery, samples=running), "on_battery").severity is Severity.WARNING
+    assert codes(Facts(snapshot=on_battery)) == ["machine_on_battery"]
+    running = Facts(snapshot=on_battery, samples=samples({"tok.decode": 20.0}))
+    assert codes(running) == ["on_battery"]
+    assert one(running, "on_battery").severity is Severity.WARNING
+    saving = Facts(snapshot=snapshot(power=PowerInfo(is_saving=True)), samples=samples({"tok.decode": 20.0}))
+    assert codes(saving) == ["power_saver"]
 
 
 def test_that_slow_decode_names_what_limits_it(q3_header):
