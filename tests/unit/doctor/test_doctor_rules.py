@@ -98,12 +98,12 @@ def test_that_the_width_of_the_link_counts_under_load_only():
 
 
 def test_that_battery_is_told_once_whether_something_runs_or_not():
-    on_battery = snapshot(power=PowerInfo(on_battery=True))
+    on_battery = snapshot(card(), power=PowerInfo(on_battery=True))
     assert codes(Facts(snapshot=on_battery)) == ["machine_on_battery"]
     running = Facts(snapshot=on_battery, samples=samples({"tok.decode": 20.0}))
     assert codes(running) == ["on_battery"]
     assert one(running, "on_battery").severity is Severity.WARNING
-    saving = Facts(snapshot=snapshot(power=PowerInfo(is_saving=True)), samples=samples({"tok.decode": 20.0}))
+    saving = Facts(snapshot=snapshot(card(), power=PowerInfo(is_saving=True)), samples=samples({"tok.decode": 20.0}))
     assert codes(saving) == ["power_saver"]
 
 
