@@ -52,9 +52,7 @@ class JudgeController(QObject):
             self.changed.emit()
         self._timer.start()
 
-    def judge_each(
-        self, machines: tuple[HardwareSnapshot, ...], then: Callable[[tuple[Judgement, ...]], None]
-    ) -> None:
+    def judge_each(self, machines: tuple[HardwareSnapshot, ...], then: Callable[[tuple[Judgement, ...]], None]) -> None:
         """Judge these machines with the open model (or the well-known one), then call ``then``."""
         question = self._question()
         model, wishes, devices = question[1:] if question is not None else (None, None, DeviceWishes())
