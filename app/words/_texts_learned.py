@@ -18,6 +18,10 @@ ENTRIES: dict[str, tuple[str, str]] = {
         "{name}: {size:size} (calibrated: our formula says {formula:size}, the engine said otherwise in a like case)",
         "{name}：{size:size}（已校准：公式给出 {formula:size}，引擎在类似情形下的报告与此不同）",
     ),
+    "board.check.taken": (
+        "✓ calibrated by the engine: {gap} to our formula",
+        "✓ 已按引擎校准：与公式相差 {gap}",
+    ),
     "settings.learned": ("Learned on this computer", "本机经验"),
     "settings.learned_nothing": (
         "Nothing yet. Launches tell how much a card takes beyond the model and how fast it runs; the engine's checks"

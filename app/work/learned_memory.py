@@ -24,7 +24,7 @@ from app.planner.types import DeviceEstimate, KvHome, Plan
 from app.work.engines import EngineHandle, capabilities_of
 from app.work.learned import LearnedStore, Observation
 from app.work.speed_history import SPEED, load_speeds, machine_of
-from app.work.verifying import ROUNDING, Verification
+from app.work.verifying import ROUNDING, Verification, VerifiedDevice
 
 VERIFY = "verify"
 OVERHEAD = "overhead"
@@ -151,6 +151,14 @@ def formula_of(estimate: DeviceEstimate) -> MemoryFigures:
     if estimate.formula is not None:
         return estimate.formula
     return MemoryFigures(estimate.weights_bytes, estimate.kv_bytes, estimate.compute_bytes)
+
+
+def is_taken_over(told: VerifiedDevice, estimate: DeviceEstimate) -> bool:
+    """Are the figures that are shown now the engine's, because they were learned from this very answer?"""
+    if told.engine is None or estimate.formula is None:
+        return False
+    shown = MemoryFigures(estimate.weights_bytes, estimate.kv_bytes, estimate.compute_bytes)
+    return VerifiedDevice(told.name, shown, told.engine).agrees
 
 
 def learn_figures(store: LearnedStore, context: PlanContext, told: Iterable[Told]) -> bool:

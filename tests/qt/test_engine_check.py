@@ -1,7 +1,10 @@
 """The engine's own figures beside ours: shown when they come, gone when the board changes, plain when they differ."""
 
+from dataclasses import replace
+
 import pytest
 
+from app.planner.learned import MemoryFigures
 from app.planner.types import RAM
 from app.ui.board.board import Board
 from app.ui.pages.plan import PlanPage
@@ -85,3 +88,15 @@ def test_that_a_page_made_anew_for_another_language_still_shows_the_tick(qtbot, 
 def test_that_a_small_override_has_the_size_of_its_card():
     assert mib_text(7722 * MIB) == "7 722"
     assert mib_text(1572864) == "1.5"
+
+
+def test_that_figures_learned_from_the_answer_are_told_as_the_engines(board, session):
+    _answer(session, extra_mib=900)
+    estimate = session.plan.estimate
+    card = estimate.get("CUDA0")
+    formula = MemoryFigures(card.weights_bytes, card.kv_bytes, card.compute_bytes)
+    corrected = replace(card, compute_bytes=card.compute_bytes + 900 * MIB, formula=formula)
+    session.plan = replace(session.plan, estimate=replace(estimate, devices=(corrected, *estimate.devices[1:])))
+    board.refresh_verification()
+    assert board.column("CUDA0").check == "✓ calibrated by the engine: +900 MiB to our formula"
+    assert board.column(RAM).check.startswith("✗ the engine needs")

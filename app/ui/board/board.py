@@ -87,6 +87,7 @@ class Board(QWidget):
         for device in plan.devices.all:
             cards = self._session.cards(device.name)
             self._columns[device.name].refresh(device, cards, facts, self._session.hardware)
+        self.refresh_verification()  # what was learned from the answer changes the plan, not the answer
         self._follow_moved_card(plan)
 
     @Slot()
@@ -94,8 +95,10 @@ class Board(QWidget):
         """Show the engine's answer about this board, or that it is not valid any more."""
         result = self._session.verification
         told = {device.name: device for device in result.devices} if result is not None else {}
+        plan = self._session.plan
+        shown = {d.device: d for d in plan.estimate.devices} if plan is not None else {}
         for name, column in self._columns.items():
-            column.show_check(told.get(name))
+            column.show_check(told.get(name), shown.get(name))
 
     def request_move(self, ids: tuple[str, ...], device: str) -> None:
         """Ask the session to move cards; the keyboard, the menu, the panel and a drop all come here."""

@@ -23,6 +23,7 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import ElidedLabel, SectionTitle, set_look
 from app.words import Language, current_language, say
+from app.work.learned_memory import is_taken_over
 from app.work.verifying import VerifiedDevice
 
 _MARKS = {"ok": "check", "error": "error"}
@@ -158,16 +159,20 @@ class BoardColumn(CardFrame):
         """The status line."""
         return self._line
 
-    def show_check(self, told: VerifiedDevice | None) -> None:
-        """The engine's own figure for this column beside ours; None takes it away (the board has changed)."""
+    def show_check(self, told: VerifiedDevice | None, estimate: DeviceEstimate | None = None) -> None:
+        """The engine's own figure for this column beside ours; None takes it away (the board has changed).
+
+        ``estimate``: what the board shows now; the engine's figures, once they were learned from this very answer.
+        """
         if told is None or told.engine is None or told.difference is None:
             self._check.hide()
             return
         gap = f"{'+' if told.difference >= 0 else '−'}{size_text(abs(told.difference))}"
-        code = "board.check.agrees" if told.agrees else "board.check.differs"
+        is_taken = estimate is not None and is_taken_over(told, estimate)
+        code = "board.check.agrees" if told.agrees else "board.check.taken" if is_taken else "board.check.differs"
         _set_text(self._check, say(code, engine=told.engine.total, gap=gap))
         self._check.setToolTip(say("board.check.tip", ours=told.ours.total, engine=told.engine.total))
-        set_look(self._check, "dim" if told.agrees else "error")
+        set_look(self._check, "dim" if told.agrees or is_taken else "error")
         self._check.show()
 
     @property
