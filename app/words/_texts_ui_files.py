@@ -13,6 +13,11 @@ ENTRIES: Entries = {
         "The command is for {named}; it is judged and loaded for the open model, {here}.",
         "此命令针对 {named}；这里按当前打开的模型 {here} 检查和载入。",
     ),
+    "problem.paste_listens": (
+        "With --host {host} other computers can reach the server. Keep it only if you want that; the API key is then all "
+        "that protects it.",
+        "使用 --host {host} 时，其他电脑也能访问该服务器。只在确有需要时保留；此时只有 API 密钥在保护它。",
+    ),
     "problem.paste_rpc_servers": (
         "The command uses the RPC servers {servers}, which Lanewise was not started with; the board leaves them out. "
         "Start it with --rpc to plan with them.",

@@ -187,7 +187,7 @@ def test_that_notes_of_the_plan_are_listed_worst_first(page):
 
 
 def test_that_the_command_follows_the_shell_tab_and_the_plan(page, session):
-    assert "-ot" in page.command.command.toPlainText()
+    assert "--n-cpu-moe 22" in page.command.command.toPlainText()
     bash = next(b for b in page.command.tabs.buttons() if b.text() == "bash")
     bash.click()
     assert session.settings.shell == "bash"

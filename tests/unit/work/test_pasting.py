@@ -54,6 +54,12 @@ def test_that_rpc_servers_the_board_does_not_have_are_told(inputs):
     assert told.params["servers"] == "10.0.0.2:50052"
 
 
+def test_that_a_server_other_computers_can_reach_is_told(inputs):
+    assert "paste_listens" in codes(check_paste("llama-server -m m.gguf -c 8 --host 0.0.0.0", inputs))
+    for host in ("", "--host 127.0.0.1", "--host localhost", "--host /run/llama.sock"):
+        assert "paste_listens" not in codes(check_paste(f"llama-server -m m.gguf -c 8 {host}", inputs))
+
+
 def test_that_a_text_without_a_command_is_one_problem(inputs):
     for text, code in (("", "import_empty"), ("hello", "import_no_options"), ("llama-server -m 'x", "import_quote")):
         with pytest.raises(ProblemError) as error:
