@@ -48,6 +48,8 @@ BEST_KNOWN = {
     ("deepseek-v2-lite", 8, 8192): 179,
     ("gpt-oss-20b", 8, 8192): 388,
 }
+_EXPERTS = r"\.ffn_(up|down|gate|gate_up)_(ch|)exps"
+"""What ``--cpu-moe`` and ``--n-cpu-moe`` stand for (common.h:1224)."""
 _EQUAL_MIB = 0.5
 _FLOOR_MIB = 2.0
 """Below this nothing but the embedding's row is read from RAM: everything is on the device."""
@@ -72,13 +74,16 @@ def read_from_ram_mib(model: ModelInfo, placement: Placement, n_ctx: int) -> flo
 
 
 def placement_of(model: ModelInfo, devices: DeviceSet, argv: Sequence[str]) -> Placement:
-    """What the engine makes of ``-ngl``, ``-ot`` and ``-nkvo``; the first rule that matches wins."""
+    """What the engine makes of ``-ngl``, ``-ot`` (or its short forms) and ``-nkvo``; the first rule that matches wins."""
     told = dict(pairwise(argv))
     n_units, said = model.block_count + 1, told.get("-ngl", "all")
     units = n_units if said in ("all", "auto") or int(said) < 0 else min(int(said), n_units)
     kv_home = KvHome.RAM if "-nkvo" in argv or "--no-kv-offload" in argv else KvHome.HOME
     base = Placement(model.block_count, ((devices.gpus[0].name, units),), {}, kv_home)
     rules = [rule.rpartition("=") for rule in told.get("-ot", "").split(",") if rule]
+    if "--cpu-moe" in argv:
+        rules.append((_EXPERTS, "=", "CPU"))
+    rules += [(rf"blk\.{block}{_EXPERTS}", "=", "CPU") for block in range(int(told.get("--n-cpu-moe", 0)))]
     compiled = [(re.compile(pattern), RAM if buffer == "CPU" else devices.gpus[0].name) for pattern, _, buffer in rules]
     unit_homes = homes(base)
     overrides = {}
@@ -148,7 +153,9 @@ def engine_fit(binary: EngineBinary, model: ModelInfo, devices: DeviceSet, n_ctx
 
 
 def _rules(argv: Sequence[str]) -> str:
-    return argv[argv.index("-ot") + 1] if "-ot" in argv else ""
+    if "--n-cpu-moe" in argv:
+        return f"--n-cpu-moe {argv[argv.index('--n-cpu-moe') + 1]}"
+    return argv[argv.index("-ot") + 1] if "-ot" in argv else "--cpu-moe" if "--cpu-moe" in argv else ""
 
 
 def devices_with(budget_mib: int, endpoint: str) -> DeviceSet:

@@ -39,6 +39,7 @@ class ArgvRequest:
     """What the command is made of.
 
     ``load_mode``: ``none`` (read into memory: best when experts are in RAM and RAM suffices), ``mmap`` or ``auto``.
+    ``short_rule``: ``--cpu-moe`` or ``--n-cpu-moe N`` where that says the same as the overrides.
     ``kv_unified``: True = slots share one cache of ``n_ctx``, False = each gets ``n_ctx / n_slots``, None = leave it to
     the engine (which divides, as ``-np`` is explicit). ``api_key`` and ``alias``: None leaves the option out.
     ``let_engine_fit``: the engine places the model itself; then homes and overrides are left out and
@@ -63,6 +64,7 @@ class ArgvRequest:
     port: int = 8080
     api_key: str | None = None
     alias: str | None = None
+    short_rule: tuple[str, ...] = ()
     let_engine_fit: bool = False
     fit_target_mib: tuple[int, ...] = ()
     log_level: int = 4
@@ -128,7 +130,10 @@ def to_argv(request: ArgvRequest, capabilities: Capabilities) -> ArgvResult:
     if request.placement.kv_home is KvHome.RAM and request.devices.gpus:
         writer.add("kv_in_ram")
     if request.overrides and not fits:
-        writer.add("override_tensor", ot_argument(request.overrides))
+        if request.short_rule:
+            writer.argv += request.short_rule
+        else:
+            writer.add("override_tensor", ot_argument(request.overrides))
     add_companions(writer, request.wishes, request.speculation)
     _add_server(writer, request)
     extra = tuple(request.wishes.extra)

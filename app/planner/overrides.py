@@ -17,7 +17,7 @@ from app.common.capabilities import Capabilities
 from app.common.problem import Problem
 from app.model.types import ModelInfo, Role
 from app.planner.homes import engine_home_names
-from app.planner.placement import NOT_LOADED, home_of, homes
+from app.planner.placement import NOT_LOADED, expert_tensors, home_of, homes
 from app.planner.rule_groups import patterns_for
 from app.planner.types import RAM, DeviceSet, Override, Placement
 
@@ -191,13 +191,18 @@ def short_form(model: ModelInfo, placement: Placement, capabilities: Capabilitie
     moved = moved_tensors(model, placement)
     if not moved or set(moved.values()) != {RAM} or not _switches_know_all_parts(moved, capabilities):
         return None
+    blocks = [block for t, block in expert_tensors(model) if t.name in moved]
+    if len(blocks) != len(moved):
+        return None
+    unit_homes = homes(placement)
+    if any(t.name not in moved and unit_homes[b] != RAM for t, b in expert_tensors(model) if b <= max(blocks)):
+        return None  # neither switch can mean this, so nothing needs proof
     names = [t.name for t in model.tensors if t.role not in NOT_LOADED]
     flag = capabilities.first("--cpu-moe", "-cmoe")
     if flag is not None and _moves_exactly(model, placement, moved, [_EXPERTS], names):
         return (flag,)
     flag = capabilities.first("--n-cpu-moe", "-ncmoe")
-    blocks = [t.block for t in model.tensors if t.name in moved and t.block is not None]
-    if flag is None or not blocks:
+    if flag is None:
         return None
     n_layers = max(blocks) + 1
     patterns = [rf"blk\.{block}{_EXPERTS}" for block in range(n_layers)]

@@ -25,7 +25,7 @@ from app.planner.host_memory import (
 )
 from app.planner.kv import CACHE_TYPES, KvSettings, kv_bytes_by_block
 from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate, with_prompt_cache
-from app.planner.overrides import compile_overrides, prove
+from app.planner.overrides import compile_overrides, prove, short_form
 from app.planner.placement import expert_layers_in_ram, in_use, locations
 from app.planner.presets import PRESETS, preset_placement, wishes_for_preset
 from app.planner.sizing import memory_problem, reserve_problem
@@ -146,7 +146,8 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     overrides = compile_overrides(model, placement, named)
     unproven = prove(model, placement, named, overrides)
     request = _argv_request(replace(inputs, devices=named), placement, prompt_cache_mib, load_mode, overrides)
-    command = to_argv(request, inputs.capabilities)
+    short = short_form(model, placement, inputs.capabilities) if overrides else None
+    command = to_argv(replace(request, short_rule=short or ()), inputs.capabilities)
     return Plan(
         model_path=model.path,
         devices=devices,

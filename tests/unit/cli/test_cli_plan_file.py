@@ -165,7 +165,7 @@ def test_that_a_router_preset_has_one_section_with_the_plans_options(run, moe, t
     assert lines[0] == "[small-小-moe]"
     values = dict(line.split(" = ", 1) for line in lines[1:])
     assert values["model"] == str(moe)
-    assert values["override-tensor"].endswith("=CPU")
+    assert values["cpu-moe"] == "true"
     assert values["ctx-size"] == "2048"
     assert values["no-kv-offload"] == values["kv-unified"] == "true"
     assert not {"host", "port", "alias", "api-key"} & set(values)

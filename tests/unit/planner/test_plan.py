@@ -7,7 +7,7 @@ import pytest
 from app.common.problem import ProblemError
 from app.engine.capabilities import FALLBACK
 from app.model.types import Role
-from app.planner.placement import expert_layers_in_ram, locations
+from app.planner.placement import expert_layers_in_ram, locations, with_experts_in_ram
 from app.planner.plan import PlanInputs, kv_settings, make_plan
 from app.planner.presets import PRESETS
 from app.planner.token_work import active_bytes, kv_read_bytes, ram_bytes_per_token
@@ -182,3 +182,19 @@ def test_that_the_cache_stays_where_the_board_has_it_when_a_plan_is_edited(real_
     assert plan.placement.kv_home is KvHome.RAM
     again = make_plan(PlanInputs(model, plan.devices, plan.wishes, FALLBACK, 6), plan.placement, is_edited=True)
     assert again.placement == plan.placement
+
+
+def test_that_the_command_says_cpu_moe_where_that_is_all(real_headers):
+    model = real_headers["qwen3-30b"]
+    plan = _plan(model, _devices(12288), preset="experts-cpu")
+    assert "--cpu-moe" in plan.argv
+    assert "-ot" not in plan.argv
+    assert [(rule.device, rule.n_tensors) for rule in plan.overrides] == [(RAM, 3 * 48)], "the rule it stands for"
+    blocks = model.expert_blocks
+    first = with_experts_in_ram(model, plan.placement, plan.devices, frozenset(blocks[:20]))
+    edited = make_plan(PlanInputs(model, plan.devices, plan.wishes, FALLBACK, 6), first, is_edited=True)
+    assert edited.argv[edited.argv.index("--n-cpu-moe") + 1] == "20"
+    last = with_experts_in_ram(model, plan.placement, plan.devices, frozenset(blocks[20:]))
+    assert "-ot" in make_plan(PlanInputs(model, plan.devices, plan.wishes, FALLBACK, 6), last, is_edited=True).argv
+    older = replace(FALLBACK, flags=FALLBACK.flags - {"--cpu-moe", "-cmoe", "--n-cpu-moe", "-ncmoe"})
+    assert "-ot" in make_plan(PlanInputs(model, plan.devices, plan.wishes, older, 6)).argv
