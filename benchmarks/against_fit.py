@@ -74,7 +74,7 @@ def read_from_ram_mib(model: ModelInfo, placement: Placement, n_ctx: int) -> flo
 
 
 def placement_of(model: ModelInfo, devices: DeviceSet, argv: Sequence[str]) -> Placement:
-    """What the engine makes of ``-ngl``, ``-ot`` (or its short forms) and ``-nkvo``; the first rule that matches wins."""
+    """What the engine makes of ``-ngl``, ``-ot`` or its short forms, and ``-nkvo``; the first rule that hits wins."""
     told = dict(pairwise(argv))
     n_units, said = model.block_count + 1, told.get("-ngl", "all")
     units = n_units if said in ("all", "auto") or int(said) < 0 else min(int(said), n_units)
