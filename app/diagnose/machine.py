@@ -12,7 +12,7 @@ from app.diagnose.machine_cpu import layout_findings
 from app.diagnose.machine_upgrades import WORTH_TELLING, Gain, Judgement
 from app.diagnose.machine_vram import withheld_findings
 from app.hardware.types import CoreKind, GpuInfo, HardwareSnapshot
-from app.planner.types import DeviceKind, MemoryEstimate
+from app.planner.types import DeviceKind, MemoryEstimate, Plan
 
 SMALL_MEMORY_BYTES = 20 * GIB
 """RAM and VRAM together below this: a 30B MoE model at 4 bits (about 17.3 GiB) hardly fits beside the system."""
@@ -62,8 +62,7 @@ def _limit_sentences(snapshot: HardwareSnapshot, judgement: Judgement) -> tuple[
         missing: dict[str, ParamValue] = {"device": short.device, "bytes": -(short.left_bytes or 0)}
         return (Sentence("machine.judge.no_fit", {**params, **missing}),)
     if speed.decode_tps is None or judgement.decode_limit is None:
-        is_ram_known = (memory.measured_gbs or memory.theoretical_gbs) is not None
-        return (Sentence(f"machine.judge.unknown_{'vram' if is_ram_known else 'ram'}", params),)
+        return (Sentence(f"machine.judge.unknown_{_unknown_speed(judgement.plan)}", params),)
     decode = judgement.decode_limit
     if decode == "ram":
         decode = "ram_measured" if memory.measured_gbs is not None else "ram_theory"
@@ -73,6 +72,13 @@ def _limit_sentences(snapshot: HardwareSnapshot, judgement: Judgement) -> tuple[
         about: dict[str, ParamValue] = {"tps": speed.prompt_tps}
         sentences.append(Sentence(f"machine.judge.prompt.{judgement.prompt_limit}", about))
     return tuple(sentences)
+
+
+def _unknown_speed(plan: Plan) -> str:
+    """What is missing for a prediction: the RAM's or the card's bandwidth, or nothing but a larger model."""
+    if plan.devices.ram.bandwidth_gbs is None:
+        return "ram"
+    return "vram" if any(gpu.bandwidth_gbs is None for gpu in plan.devices.gpus) else "small"
 
 
 def _gain_sentence(gain: Gain, kind: str) -> Sentence:

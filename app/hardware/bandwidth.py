@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-_WANTED_BYTES = 1024 * MIB
-"""Far larger than the last-level caches of today (a desktop X3D has 128 MiB, a big server part about 512 MiB)."""
+_WANTED_BYTES = 512 * MIB
+"""Where nobody tells the caches' size."""
+_SMALLEST_BYTES, _LARGEST_BYTES = 256 * MIB, 1024 * MIB
+_CACHES = 8
+"""The buffer holds the last-level caches so many times: walking round it, nothing is left of the round before. A
+smaller one is filled sooner, which on a slow or busy machine is most of the time."""
 _LEAST_BYTES = 128 * MIB
 _SHARE_OF_FREE = 8
 _CHUNK_BYTES = 32 * MIB
@@ -47,19 +51,31 @@ def reading_cpus(cpu: CpuInfo) -> tuple[int, ...]:
     return tuple(n for n in firsts if n is not None)[: cpu.recommended_threads] or cpu.recommended_cpus
 
 
+def cache_bytes(cpu: CpuInfo) -> int | None:
+    """All last-level caches together; None where nobody tells them, or a host shares its own (a virtual machine)."""
+    if not cpu.l3 or cpu.is_virtual_machine:
+        return None
+    return sum(domain.size_bytes for domain in cpu.l3)
+
+
 def measure_ram_read_gbs(
-    cpus: tuple[int, ...], seconds: float = 0.6, cancelled: Callable[[], bool] = lambda: False
+    cpus: tuple[int, ...],
+    seconds: float = 0.6,
+    cancelled: Callable[[], bool] = lambda: False,
+    caches: int | None = None,
 ) -> float:
     """Read bandwidth in decimal GB/s with one thread pinned to each of ``cpus``; the best of the passes that fit.
 
-    The passes walk over a buffer of 1 GiB, or an eighth of the free memory if that is less; the best pass is the one
-    that other programs disturbed least. ``seconds`` counts the passes; filling the buffer comes on top (0.1 to 0.5 s).
+    The passes walk over a buffer of 256 MiB to 1 GiB (``caches``: bytes of the last-level caches), or an eighth of the
+    free memory if that is less; the best pass is the one that other programs disturbed least. ``seconds`` counts the
+    passes; filling the buffer comes on top (0.1 to 0.5 s).
     ``cancelled`` is asked from the reading threads every few milliseconds. Raises ProblemError ``bandwidth_cancelled``,
     ``bandwidth_no_memory``, ``bandwidth_no_numpy`` (numpy is missing or does not run on this processor) or
     ``bandwidth_failed``.
     """
     cpus = cpus or (0,)
-    size = min(_WANTED_BYTES, _free_bytes() // _SHARE_OF_FREE)
+    wanted = _WANTED_BYTES if caches is None else max(_SMALLEST_BYTES, min(_LARGEST_BYTES, _CACHES * caches))
+    size = min(wanted, _free_bytes() // _SHARE_OF_FREE)
     if size < _LEAST_BYTES:
         raise _no_memory()
     readers = _Readers(_numpy(), cpus, size // len(cpus), cancelled)

@@ -70,6 +70,10 @@ _JUDGEMENTS: Entries = {
         "How fast {model} would decode is not known: measure the RAM speed.",
         "无法预测 {model} 的解码速度：请先测量内存速度。",
     ),
+    "machine.judge.unknown_small": (
+        "{model} is too small for a prediction: work outside its layers decides how fast it decodes.",
+        "{model} 太小，无法预测：它的解码速度由各层之外的开销决定。",
+    ),
     "machine.judge.unknown_vram": (
         "How fast {model} would decode is not known: nothing tells the graphics memory's bandwidth. Launch it once.",
         "无法预测 {model} 的解码速度：无法得知显存带宽。请先启动一次。",

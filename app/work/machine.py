@@ -11,7 +11,7 @@ from app.common.paths import AppPaths, app_paths
 from app.common.problem import ProblemError
 from app.engine.devices import list_devices
 from app.engine.locate import EngineBinary
-from app.hardware.bandwidth import measure_ram_read_gbs, reading_cpus
+from app.hardware.bandwidth import cache_bytes, measure_ram_read_gbs, reading_cpus
 from app.hardware.devices import with_engine_devices
 from app.hardware.free_now import FreeNow, engine_tells_free, read_free, with_free
 from app.hardware.probe import probe
@@ -49,7 +49,7 @@ def with_measured_ram(
 
     Raises ProblemError ``bandwidth_*`` (app/hardware/bandwidth.py).
     """
-    gbs = measure_ram_read_gbs(reading_cpus(snapshot.cpu), cancelled=cancelled)
+    gbs = measure_ram_read_gbs(reading_cpus(snapshot.cpu), cancelled=cancelled, caches=cache_bytes(snapshot.cpu))
     trouble = keep_bandwidth(snapshot, gbs, _store(paths))
     measured = with_bandwidth(snapshot, gbs, datetime.now().astimezone().isoformat(timespec="seconds"))
     return measured if trouble is None else dataclasses.replace(measured, problems=(*measured.problems, trouble))

@@ -12,6 +12,7 @@ from app.diagnose.machine_upgrades import variants
 from app.hardware.snapshot_file import load_snapshot
 from app.hardware.types import MemoryInfo
 from app.model.reference import NAME, reference_model
+from app.planner.types import Wishes
 from app.words import ENTRIES, Language, say_in
 from app.work.machine_verdict import judge_machine
 from tests.tools.hardware_data import DATA
@@ -141,6 +142,14 @@ def test_that_an_unmeasured_machine_is_asked_to_measure_instead_of_guessing():
     judgement = judge_machine(vm)
     assert judgement.plan.speed.decode_tps is None
     assert _said(vm, judgement)[0] == f"How fast {NAME} would decode is not known: measure the RAM speed."
+
+
+def test_that_a_tiny_model_is_called_too_small_and_no_bandwidth_is_blamed():
+    big = reference_model()
+    kept = tuple(dataclasses.replace(t, n_bytes=32) for t in big.tensors)
+    tiny = dataclasses.replace(big, name="Tiny", tensors=kept)
+    vm = _load("vm-no-gpu")
+    assert _said(vm, judge_machine(vm, tiny, Wishes(n_ctx=64)))[0].startswith("Tiny is too small for a prediction")
 
 
 def test_that_the_open_model_is_judged_instead_of_the_reference():

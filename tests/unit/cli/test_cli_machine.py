@@ -103,10 +103,10 @@ def test_that_a_file_to_compare_with_that_is_none_is_bad_input(run, tmp_path):
 
 
 def test_that_a_plan_counts_on_the_speed_that_was_measured_here(run, moe, monkeypatch):
-    monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled: 50.0)
+    monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled, caches: 50.0)
     run("machine", "--measure")
     slow = run("plan", moe, "--json", "--device", "CUDA0=0", "--preset", "all-cpu").json["speed"]["decode"]
-    monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled: 0.05)
+    monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled, caches: 0.05)
     run("machine", "--measure")
     slower = run("plan", moe, "--json", "--device", "CUDA0=0", "--preset", "all-cpu").json["speed"]["decode"]
     assert slower is not None
@@ -114,7 +114,7 @@ def test_that_a_plan_counts_on_the_speed_that_was_measured_here(run, moe, monkey
 
 
 def test_that_measuring_on_request_is_kept_for_the_next_look(run, monkeypatch):
-    monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled: 43.21)
+    monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled, caches: 43.21)
     assert run("machine", "--measure", "--json").json["memory"]["measured_gbs"] == 43.21
     again = run("machine", "--json").json
     assert again["memory"]["measured_gbs"] == 43.21

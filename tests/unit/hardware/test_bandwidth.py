@@ -1,5 +1,6 @@
 """The RAM measurement really reads, on small buffers here, and can be stopped."""
 
+import dataclasses
 import itertools
 import os
 import sys
@@ -13,7 +14,7 @@ from app.common.problem import ProblemError
 from app.hardware import bandwidth
 from app.hardware.cpu_choice import CpuLimits, describe_cpu
 from app.hardware.ps import RamNow, own_affinity
-from app.hardware.types import CoreKind, CpuCore
+from app.hardware.types import CacheDomain, CoreKind, CpuCore
 
 MIB = 1 << 20
 
@@ -115,6 +116,36 @@ def test_that_a_reader_stays_on_its_cpu():
     thread.start()
     thread.join()
     assert masks == [{min(own_affinity())}]
+
+
+@pytest.mark.parametrize(
+    ("caches", "expected"), [(None, 512), (24 * MIB, 256), (64 * MIB, 512), (128 * MIB, 1024), (1024 * MIB, 1024)]
+)
+def test_that_the_buffer_is_as_large_as_the_caches_ask_for(monkeypatch, caches, expected):
+    asked = []
+
+    class Recording:
+        def __init__(self, module, cpus, part_bytes, cancelled):
+            asked.append(part_bytes * len(cpus) // MIB)
+
+        def best_gbs(self, seconds):
+            return 1.0
+
+        def stop(self):
+            pass
+
+    monkeypatch.setattr(bandwidth, "_Readers", Recording)
+    monkeypatch.setattr(bandwidth, "_free_bytes", lambda: 64 << 30)
+    bandwidth.measure_ram_read_gbs((0, 1), caches=caches)
+    assert asked == [expected]
+
+
+def test_that_a_virtual_machines_cache_is_not_believed():
+    cpu = describe_cpu(None, (CpuCore((0,), CoreKind.UNKNOWN),), CpuLimits(), False)
+    cpu = dataclasses.replace(cpu, l3=(CacheDomain((0,), 32 * MIB),) * 2)
+    assert bandwidth.cache_bytes(cpu) == 64 * MIB
+    assert bandwidth.cache_bytes(dataclasses.replace(cpu, is_virtual_machine=True)) is None
+    assert bandwidth.cache_bytes(dataclasses.replace(cpu, l3=())) is None
 
 
 def test_that_each_recommended_core_reads_once():
