@@ -339,8 +339,8 @@ _CHECKS: Entries = {
 
 _FIXES: Entries = {
     "fix.experts_more": (
-        "Keep {layers:count more expert layer|more expert layers} in RAM ({layers_in_ram} in all)",
-        "再把 {layers} 个专家层放到内存（共 {layers_in_ram} 个）",
+        "Keep {layers:count more expert layer|more expert layers} in RAM: {blocks} ({layers_in_ram} in all)",
+        "再把 {layers} 个专家层放到内存：{blocks}（共 {layers_in_ram} 个）",
     ),
     "fix.placed_anew": (
         "Place the model anew: {homes:count layer|layers} on the card, {layers_in_ram} expert layers in RAM",

@@ -213,12 +213,14 @@ def _fix(
     assert facts.plan is not None
     assert facts.inputs is not None
     model = facts.inputs.model
-    before_n = len(expert_layers_in_ram(model, facts.plan.placement))
-    after_n = len(expert_layers_in_ram(model, after.placement))
+    before_layers = expert_layers_in_ram(model, facts.plan.placement)
+    after_layers = expert_layers_in_ram(model, after.placement)
+    before_n, after_n = len(before_layers), len(after_layers)
     moves_homes = after.placement.n_gpu_layers != facts.plan.placement.n_gpu_layers
     told: dict[str, ParamValue] = {
         "homes": after.placement.n_gpu_layers,
         "layers": after_n - before_n,
+        "blocks": _ranges(sorted(set(after_layers) - set(before_layers))),
         "layers_in_ram": after_n,
         "n_ctx": after.n_ctx,
         "ubatch": wishes.n_ubatch,
@@ -236,6 +238,17 @@ def _fix(
         before=facts.plan.estimate,
         changes=changes,
     )
+
+
+def _ranges(blocks: list[int]) -> str:
+    """``12-14, 20``: the blocks as the cards of the board name them."""
+    runs: list[list[int]] = []
+    for block in blocks:
+        if runs and runs[-1][1] == block - 1:
+            runs[-1][1] = block
+        else:
+            runs.append([block, block])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
 def _code(codes: tuple[str, ...], moves_experts: bool, moves_homes: bool) -> str:

@@ -71,7 +71,7 @@ def _failure(facts: Facts) -> Problem | None:
     if facts.reason is not None and facts.reason.code != "engine_exited":
         if facts.reason.code in _ENDS_WITHOUT_WORDS and log is not None and log.tail:
             return replace(facts.reason, evidence=log.tail[-_MOST_TAIL:])
-        return facts.reason
+        return _nearer(facts.reason)
     code = facts.exit_code
     if code is None and log is not None and log.judgement.exit_code != _TIMEOUT:
         code = log.judgement.exit_code
@@ -87,6 +87,16 @@ def _failure(facts: Facts) -> Problem | None:
     if log is not None and not log.was_ready and log.has_error_lines:
         return _unknown(log, None)
     return None
+
+
+def _nearer(reason: Problem) -> Problem:
+    """What a launch that did not even start comes to: an engine that was there when it was chosen is gone by now."""
+    path = reason.params.get("path")
+    if reason.code == "engine_not_found":
+        return replace(reason, code="engine_removed", params={"path": path, "why": "No such file or directory"})
+    if reason.code == "engine_broken" and reason.params.get("why") in ("not executable", "Permission denied"):
+        return replace(reason, code="engine_not_executable")
+    return reason
 
 
 def _unknown(log: LogFacts | None, code: int | None) -> Problem:

@@ -8,6 +8,7 @@ from app.diagnose.doctor.budgets import budget_after_failure
 from app.diagnose.doctor.examine import examine
 from app.diagnose.doctor.log_facts import read_log
 from app.diagnose.doctor.types import Facts
+from app.planner.placement import expert_layers_in_ram
 from app.planner.types import RAM, KvHome
 from app.work.doctor_text import device_changes, fix_sentence
 from tests.unit.doctor.doctor_cases import MIB, facts
@@ -42,6 +43,11 @@ def test_that_a_card_that_ran_out_gets_fewer_expert_layers_by_what_was_missing(q
     assert fix.plan.estimate.fits
     assert fix.plan.argv != told.plan.argv
     assert fix_sentence(fix).startswith("Keep ")
+    moved = set(expert_layers_in_ram(q3_header, fix.plan.placement)) - set(
+        expert_layers_in_ram(q3_header, told.plan.placement)
+    )
+    assert fix.params["blocks"] == f"{min(moved)}-{max(moved)}"
+    assert str(fix.params["blocks"]) in fix_sentence(fix)
     assert {change.device for change in device_changes(fix)} == {"CUDA0", RAM}
 
 
