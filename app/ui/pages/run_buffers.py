@@ -162,7 +162,8 @@ class BufferPane(CardFrame):
         table.verticalHeader().hide()
         table.verticalHeader().setDefaultSectionSize(table.fontMetrics().height() + 4)
         header = table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)  # a figure is never shortened
+        header.setSectionResizeMode(_COLUMNS.index("what"), QHeaderView.ResizeMode.Stretch)
         header.setHighlightSections(False)
         return table
 
