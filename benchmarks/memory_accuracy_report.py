@@ -77,6 +77,15 @@ def print_worst(outcome: Outcome, n: int) -> None:
         print(f"            {explain(row, outcome)}")
 
 
+def _untold_experts(row: Row) -> list[str]:
+    """A prompt copies experts from RAM to the first card: their tensors' sizes are part of its compute buffer."""
+    if row.case.routed_bytes is None:
+        return ["it holds copied experts, whose types are not told"]
+    if row.case.routed_is_average:
+        return ["it holds copied experts, of which only a mean size over unlike layers is told"]
+    return []
+
+
 def explain(row: Row, outcome: Outcome) -> str:
     """The part of a total that is off, and the facts that the case leaves open."""
     parts = []
@@ -86,5 +95,8 @@ def explain(row: Row, outcome: Outcome) -> str:
         found |= {r.what: r for r in outcome.rows if r.case is row.case and r.what == "kv" and r.device == "all"}
         by_gap = sorted(found.values(), key=lambda r: -abs(r.gap_mib))
         parts = [f"{r.what} {r.gap_mib:+.0f} MiB ({percent(r.error)})" for r in by_gap if abs(r.gap_mib) >= 1.0][:2]
+        copies = row.device.endswith("0") and row.case.run.get("experts_on_cpu") in ("some", "all")
+        if copies and by_gap and by_gap[0].what == "compute":
+            parts += _untold_experts(row)
     parts += row.notes
     return "; ".join(parts) or "nothing that the case tells"

@@ -116,7 +116,7 @@ def test_that_the_table_names_what_it_leaves_out(outcome, capsys, monkeypatch):
     assert "ml-9070xt-qwen35-32k-f16-n8: card: spilled" in told
     worst = told[told.index("worst 3 totals") :].split("\n\n")[0].splitlines()[1:]
     assert "ik-596-28" in worst[0]
-    assert worst[1].strip() == "compute -1050 MiB (-23.35 %)"
+    assert worst[1].strip() == "compute -1050 MiB (-23.35 %); it holds copied experts, whose types are not told"
     assert len(worst) == 6
 
 
