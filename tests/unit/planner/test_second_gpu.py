@@ -86,6 +86,7 @@ def test_that_one_card_is_no_question_and_an_integrated_one_is_no_answer(real_he
     assert _answer(replace(inputs, devices=replace(inputs.devices, off=(inside,)))) is None
 
 
+@pytest.mark.slow
 def test_that_a_card_which_is_off_is_answered_for_and_offered(real_headers):
     inputs = _inputs(real_headers["deepseek-v2-lite"], 6, 3, off=(1,))
     plan = make_plan(inputs)

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.engine.capabilities import FALLBACK
@@ -71,6 +71,7 @@ def test_that_no_walk_over_three_gpus_loses_or_doubles_a_tensor(placement):
     assert sorted(shown) == sorted(t.name for t in MODEL.tensors)
 
 
+@settings(max_examples=40)
 @given(_walks())
 def test_that_every_board_over_three_gpus_can_be_told_to_the_engine(placement):
     named = in_use(THREE, placement)
@@ -137,7 +138,13 @@ def test_that_a_home_can_be_given_to_a_gpu_that_had_none():
     assert runs == (("RPC0", 4), ("CUDA1", 3))
 
 
-@pytest.mark.parametrize("sizes", [(8192, 4096), (4096, 8192), (5000, 3000, 2000), (900, 8192)])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (4096, 8192),
+        *(pytest.param(sizes, marks=pytest.mark.slow) for sizes in ((8192, 4096), (5000, 3000, 2000), (900, 8192))),
+    ],
+)
 def test_that_two_gpus_read_less_from_ram_than_the_better_one_and_both_fit(real_headers, sizes):
     model = real_headers["qwen3-30b"]
     both = _plan(model, _cards(*sizes))
@@ -196,6 +203,7 @@ def test_that_a_slow_second_card_is_not_used_where_it_would_cost_speed(real_head
     assert plan.speed.decode_tps is not None
 
 
+@pytest.mark.slow
 def test_that_a_long_context_is_shared_out_by_the_room_for_it(real_headers):
     plan = _plan(real_headers["qwen3-30b"], _cards(4096, 3072), n_ctx=65536)
     assert plan.estimate.fits
