@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 from app.common.jsonable import from_json, to_json
 from app.common.problem import fail
-from app.hardware.types import HardwareSnapshot
+from app.hardware.cpu_choice import CpuLimits, choose_cpus
+from app.hardware.types import CoreKind, CpuCore, HardwareSnapshot
 
 VERSION = 1
 _LARGEST_FILE = 4 * 1024 * 1024
@@ -81,13 +82,48 @@ def snapshot_from_text(text: str) -> HardwareSnapshot:
     if not isinstance(version, int) or isinstance(version, bool):
         raise ValueError("version: expected a whole number")
     try:
-        snapshot = from_json(HardwareSnapshot, data)
+        snapshot = from_json(HardwareSnapshot, _understood(data) if version > VERSION else data)
         _check(snapshot)
     except ValueError as error:
         if version > VERSION:
             raise _NewerVersionError(version, str(error)) from error
         raise
     return snapshot
+
+
+def _understood(data: dict[str, Any]) -> dict[str, Any]:
+    """A newer file without what only it knows: devices of an unknown kind go, kinds of cores become unknown, and the
+    reason for the chosen CPUs is worked out again."""
+    cpu, gpus = data.get("cpu"), data.get("gpus")
+    if isinstance(gpus, list):
+        kept = [gpu for gpu in gpus if not isinstance(gpu, dict) or gpu.get("kind") in _KINDS]
+        data = {
+            **data,
+            "gpus": kept,
+            "sources": _without_gpus(data.get("sources")) if kept != gpus else data.get("sources", {}),
+        }
+    if isinstance(cpu, dict) and isinstance(cpu.get("cores"), list):
+        known = tuple(kind.value for kind in CoreKind)
+        cores = [
+            {**core, "kind": core["kind"] if core.get("kind") in known else CoreKind.UNKNOWN.value}
+            if isinstance(core, dict) and "kind" in core
+            else core
+            for core in cpu["cores"]
+        ]
+        reason = cpu.get("reason") if cpu.get("reason") in _REASONS else _reason(cores)
+        data = {**data, "cpu": {**cpu, "cores": cores, "reason": reason}}
+    return data
+
+
+def _without_gpus(sources: Any) -> Any:
+    """Their numbers have changed, so their sources say nothing any more."""
+    if not isinstance(sources, dict):
+        return sources
+    return {key: source for key, source in sources.items() if not str(key).startswith("gpus.")}
+
+
+def _reason(cores: list[Any]) -> str:
+    return choose_cpus(tuple(from_json(CpuCore, core) for core in cores), CpuLimits()).reason
 
 
 class _NewerVersionError(ValueError):

@@ -133,6 +133,28 @@ def test_that_a_newer_versions_extra_fields_are_ignored_and_its_changes_are_call
     path = _changed(tmp_path, version=7, disks=[{"kind": "nvme"}], cpu__cache=3)
     assert load_snapshot(path) == load_snapshot(DATA / "laptop-rtx4080-i7-13700h.json")
     assert _code(_changed(tmp_path, version=7, gpus="see disks")) == "snapshot_newer"
+    for changes in ({"cpu__cores": 3}, {"cpu__cores": [[1]]}, {"cpu": 5}, {"gpus": [7]}):
+        assert _code(_changed(tmp_path, version=7, **changes)) == "snapshot_newer"
+
+
+def test_that_a_newer_versions_unknown_kinds_cost_only_themselves(tmp_path):
+    known = load_snapshot(DATA / "laptop-rtx4080-i7-13700h.json")
+    data = json.loads((DATA / "laptop-rtx4080-i7-13700h.json").read_text(encoding="utf-8"))
+    data["version"] = 9
+    data["cpu"]["reason"] = "by_measurement"
+    data["cpu"]["cores"][-1]["kind"] = "vector"
+    data["gpus"].insert(0, {"name": "NPU", "kind": "npu", "engine_name": "NPU0", "tops": 48})
+    path = tmp_path / "newer.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    loaded = load_snapshot(path)
+    assert loaded.gpus == known.gpus
+    assert loaded.cpu.reason == "p_cores"
+    assert loaded.cpu.cores[:-1] == known.cpu.cores[:-1]
+    assert loaded.cpu.cores[-1].kind is CoreKind.UNKNOWN
+    assert [key for key in loaded.sources if key.startswith("gpus.")] == []
+    data["version"] = 1
+    path.write_text(json.dumps(data), encoding="utf-8")
+    assert _code(path) == "snapshot_unreadable"
 
 
 def test_that_an_unwritable_place_is_named(tmp_path):
