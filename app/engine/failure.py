@@ -31,7 +31,8 @@ _BEFORE_LINES = 200
 
 _READY = re.compile(
     r"(?:llama_server|main): (?:model loaded|(?:server is )?listening on http)|^server is listening on http"
-    r"|llama runner started in|Starting Kobold API"
+    r"|^model loaded \||llama runner started in|Starting Kobold API|Please connect to custom endpoint"
+    r"|Load Text Model OK: True"
 )
 _START = re.compile(
     r"llama_server: initializing|^(?:main: )?build(?: =|:) \d+ \(|starting (?:llama server|runner)"
@@ -41,7 +42,7 @@ _WORK = ("slot ", "srv ", "que ", "res ", "reasoning-budget")
 _SHUTDOWN = ("cleaning up", "operator()", "exiting", "stopp", "terminat", "send_error")
 _WORK_SLACK = 3
 """Lines of other threads that may still come after the message that ends everything."""
-_MARKS = ("loaded", "listening", "initializing", "build", "start", "Start", "Welcome")
+_MARKS = ("loaded", "listening", "initializing", "build", "start", "Start", "Welcome", "connect to", "OK: True")
 _WORDS = re.compile(
     r"error|fail|alloc|memory|invalid|unknown|unable|cannot|could|can't|not |missing|corrupt|bounds|in use|denied"
     r"|killed|fault|illegal|assert|abort|crash|terminate|lost|exceed|too |forbidden|exit|lock|warn|truncated|only one"

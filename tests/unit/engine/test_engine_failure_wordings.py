@@ -59,6 +59,34 @@ def test_that_a_failure_is_read_through_what_wrappers_put_around_it(wrap):
     assert (problem.code, problem.params["architecture"]) == ("unknown_arch", "qwen9moe")
 
 
+@pytest.mark.parametrize("name", WRAPS)
+def test_that_every_failure_is_read_through_every_wrapping(name):
+    for case in WORDINGS["failures"]:
+        line = case["line"].replace('"', '\\"') if name in ("ollama", "json") else case["line"]
+        problem = find_failure([WRAPS[name].format(line)])
+        assert problem is not None, line
+        assert problem.code == case["code"], line
+
+
+READY_LINES = [
+    "main: server is listening on http://127.0.0.1:8080 - starting the main loop",
+    'INFO [                    main] model loaded | tid="22172" timestamp=1717686385',
+    'time=2025-02-04T16:56:29.340Z level=INFO source=server.go:600 msg="llama runner started in 3.20 seconds"',
+    "Load Text Model OK: True",
+    "Please connect to custom endpoint at http://localhost:5001",
+    "[41163] 0.01.652.667 I srv  llama_server: listening on http://127.0.0.1:18080",
+]
+
+
+@pytest.mark.parametrize("line", READY_LINES)
+def test_that_every_way_to_say_ready_proves_earlier_trouble_harmless(line):
+    port = line[:8] if line.startswith("[41163]") else ""
+    assert (
+        find_failure([f"{port}E ggml_aligned_malloc: insufficient memory (attempted to allocate 9.00 MB)", line])
+        is None
+    )
+
+
 def test_that_the_root_is_named_and_not_what_followed_from_it():
     lines = [
         START,
