@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.cli.arguments import VerbParser, add_devices, model_path
-from app.cli.inputs import chosen_engine, device_wishes_of, left_out, machine_for
+from app.cli.inputs import chosen_engine, device_wishes_of, learned_here, left_out, machine_for
 from app.common.problem import Problem, Severity, fail
 from app.hardware.types import HardwareSnapshot
 from app.model.types import ModelInfo
@@ -62,7 +62,8 @@ def command_case(options: Namespace, verb: str) -> CommandCase:
     hardware = machine_for(options, engine)
     capabilities = capabilities_of(engine)
     command = read_command(pasted.argv, capabilities, pasted.variables)
-    inputs = plan_inputs(model, hardware, Wishes(), device_wishes_of(options, hardware), capabilities)
+    wishes, learned = device_wishes_of(options, hardware), learned_here(options).learned
+    inputs = plan_inputs(model, hardware, Wishes(), wishes, capabilities, learned=learned)
     command, inputs = with_companions(command, inputs)
     if engine is None and not options.device:
         inputs = replace(inputs, devices=_with_named_cards(inputs.devices, command))
