@@ -97,7 +97,11 @@ def main(arguments: list[str]) -> int:
     cache = app_paths().cache / "wine"
     with locked(cache):
         started = time.monotonic()
-        prefix = make_prefix(cache, (Path(__file__).with_name("requirements.txt"),))
+        try:
+            prefix = make_prefix(cache, (Path(__file__).with_name("requirements.txt"),))
+        except (OSError, subprocess.SubprocessError) as error:
+            say(f"failed: the Wine prefix could not be made ({error}). Delete {cache} and start again.")
+            return 1
         say(f"Wine, Windows Python and packages are ready after {time.monotonic() - started:.0f} s")
         return run_tests(prefix, arguments)
 
