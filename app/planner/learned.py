@@ -39,7 +39,7 @@ class MemoryFigures:
 @dataclass(frozen=True, slots=True)
 class Situation:
     """The wishes that one device's figures depend on; placement apart, which the formulas follow. ``others``: further
-    options as text (extra arguments, a draft model), which must be the same."""
+    options (extra arguments, a draft model), a fingerprint of which must be the same."""
 
     n_ctx: int
     n_ubatch: int

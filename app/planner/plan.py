@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, fields, replace
 
 from app.common.capabilities import Capabilities
@@ -110,14 +111,16 @@ _WITHOUT_BUFFERS = frozenset(
 
 
 def other_wishes(wishes: Wishes) -> tuple[str, ...]:
-    """Every further wish that is not at its default, as text: what the engine said of a plan with an extra argument
-    says nothing of one without it."""
+    """A fingerprint of every further wish that is not at its default, () when all are: what the engine said of a plan
+    with an extra argument says nothing of one without it. A fingerprint, because it is kept on disk and arguments may
+    hold keys and paths."""
     skipped = _KNOWN_TO_FORMULAS | _WITHOUT_BUFFERS
-    return tuple(
+    told = [
         f"{f.name}={value!r}"
         for f in fields(wishes)
         if f.name not in skipped and (value := getattr(wishes, f.name)) != f.default
-    )
+    ]
+    return (hashlib.sha256("\n".join(told).encode("utf-8", "surrogatepass")).hexdigest()[:16],) if told else ()
 
 
 def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited: bool = False) -> Plan:

@@ -22,7 +22,8 @@ from app.planner.learned_devices import learning_key, learning_keys, with_learne
 from app.planner.memory import RunSettings, estimate, model_id
 from app.planner.overhead import overhead_estimate_bytes
 from app.planner.placement import all_on_gpu
-from app.planner.types import RAM, DeviceKind
+from app.planner.plan import other_wishes
+from app.planner.types import RAM, DeviceKind, Wishes
 from tests.unit.planner.synthetic_boards import ONE_GPU, QWEN3
 
 MIB = 1 << 20
@@ -165,3 +166,11 @@ def test_that_the_devices_of_a_plan_get_what_their_card_and_engine_taught(laptop
     assert taught.corrections == (correction,)
     assert with_learned(devices, laptop, learned, "b1", "deepseek2").get("CUDA0").corrections == ()
     assert with_learned(devices, laptop, learned, "b1", "qwen3moe").ram.overhead_kind == "estimated"
+
+
+def test_that_further_wishes_are_told_apart_without_being_written_down():
+    secret = Wishes(extra=("--api-key", "lw-secret"))
+    assert other_wishes(Wishes(n_ctx=4096, n_ubatch=64, preset="all-cpu", n_threads=3)) == ()
+    assert other_wishes(secret) == other_wishes(replace(secret, n_ctx=999))
+    assert other_wishes(secret) != other_wishes(Wishes(extra=("--api-key", "lw-other")))
+    assert "secret" not in "".join(other_wishes(secret))
