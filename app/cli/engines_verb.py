@@ -16,7 +16,7 @@ from app.hardware.types import GpuInfo
 from app.settings.settings import changed
 from app.settings.store import load_settings, save_settings
 from app.words import say
-from app.work.engine_archives import install_archives, look_at_archive, matching_runtime
+from app.work.engine_archives import install_archives, look_at_archive, look_with_runtime
 from app.work.engine_getting import check_mirror, get_package, load_releases, offers_here
 from app.work.engine_knowing import engine_warnings
 from app.work.engine_registry import add_engine, forget_engine, look_at_engines, remember, use_engine
@@ -173,10 +173,11 @@ def _archives(options: Namespace) -> list[str]:
 
 
 def _from_archives(options: Namespace, paths: AppPaths) -> KnownEngine:
-    archives = [look_at_archive(Path(name), paths, lambda: False) for name in _archives(options)]
-    runtime = matching_runtime(archives[0]) if len(archives) == 1 else None
-    if runtime is not None:
-        archives.append(look_at_archive(runtime, paths, lambda: False))
+    named = [Path(name) for name in _archives(options)]
+    if len(named) == 1:
+        archives = look_with_runtime(named[0], paths, lambda: False)
+    else:
+        archives = tuple(look_at_archive(path, paths, lambda: False) for path in named)
     confirmed = tuple(text.lower().removeprefix("sha256:") for text in options.confirm)
     return install_archives(archives, confirmed, paths, _gpus(options), GetTeller(), lambda: False)
 

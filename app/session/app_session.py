@@ -109,6 +109,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.engines.failed.connect(self.message_raised)
         self.engines.engine_chosen.connect(self.choose_engine)
         self.engines.outdated.connect(self._look)
+        self.machine.changed.connect(self.engines.hardware_known)
         self.machine.changed.connect(self._on_hardware_changed)
         self.machine.changed.connect(self.doctor.look_again)
         self.machine.failed.connect(self.message_raised)

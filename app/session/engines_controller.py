@@ -20,7 +20,7 @@ from app.session.engine_messages import change_problem
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.settings import Settings
-from app.work.engine_archives import BroughtArchive, Verdict, install_archives, look_at_archive, matching_runtime
+from app.work.engine_archives import BroughtArchive, Verdict, install_archives, look_with_runtime
 from app.work.engine_changes import PlanRecheck, recheck_plans
 from app.work.engine_getting import GetProgress, GetStep, get_package, load_releases, offers_here
 from app.work.engine_knowing import architecture_warning, engine_warnings, has_changed
@@ -38,6 +38,8 @@ from app.work.engine_store import EngineStore, KnownEngine
 
 _TRY_NEXT = ("engine_sees_no_card", *DOES_NOT_RUN)
 """After these another package may work."""
+
+_LEAVES_CARD_IDLE = ("engine_no_cuda_runtime", "engine_cuda_no_card", "engine_cpu_only", "engine_missing_file")
 
 
 class GetPhase(StrEnum):
@@ -105,6 +107,8 @@ class EnginesController(QObject):
         self._is_checking = False
         self._architecture: str | None = None
         self._lacking: dict[str, Problem] = {}
+        self._told: set[tuple[str, str]] = set()
+        self._gpu_names: tuple[str, ...] = ()
         self.list = EngineList(EngineStore())
         self.get = GetState()
         self._progressed.connect(self._on_progress)
@@ -158,10 +162,29 @@ class EnginesController(QObject):
             self.changed.emit()
             for change in found.changed:
                 self._tell_change(change)
+            self._tell_current()
             if self._architecture is not None:
                 self.use_model(self._architecture)
 
         self._jobs.run(lambda: look_at_engines(self._paths, chosen), on_done)
+
+    @Slot()
+    def hardware_known(self) -> None:
+        """The machine has been looked at: with other cards, other things are worth knowing about the engines."""
+        names = tuple(gpu.name for gpu in self._gpus())
+        if names != self._gpu_names:
+            self._gpu_names = names
+            self.changed.emit()
+            self._tell_current()
+
+    def _tell_current(self) -> None:
+        """An engine in use that leaves the card idle is told once, wherever the user is."""
+        current = self.list.current
+        for problem in () if current is None else self.warnings(current):
+            told = (problem.code, current.stamp.sha256 if current else "")
+            if problem.code in _LEAVES_CARD_IDLE and told not in self._told:
+                self._told.add(told)
+                self.failed.emit(problem)
 
     def check(self, then: Callable[[], None] | None = None) -> None:
         """Is the engine in use still the same program? A look at sizes and times, in the background.
@@ -313,7 +336,7 @@ class EnginesController(QObject):
             if all(archive.verdict is not Verdict.UNKNOWN for archive in found):
                 self.install_brought()
 
-        self._jobs.run(lambda: _look_at(Path(path), self._paths, self._cancelled), on_done)
+        self._jobs.run(lambda: look_with_runtime(Path(path), self._paths, self._cancelled), on_done)
 
     def install_brought(self) -> None:
         """Install the archives that were looked at; by this call the user has confirmed their hashes."""
@@ -374,10 +397,3 @@ class EnginesController(QObject):
     def _set(self, state: GetState) -> None:
         self.get = state
         self.get_changed.emit()
-
-
-def _look_at(path: Path, paths: AppPaths, cancelled: Callable[[], bool]) -> tuple[BroughtArchive, ...]:
-    """The archive, and the CUDA runtime's when it lies beside it."""
-    main = look_at_archive(path, paths, cancelled)
-    runtime = matching_runtime(main)
-    return (main,) if runtime is None else (main, look_at_archive(runtime, paths, cancelled))

@@ -123,3 +123,10 @@ def matching_runtime(main: BroughtArchive) -> Path | None:
     middle = f"bin-{package.system}-cuda-{package.version}-{package.arch}"
     names = [f"cudart-llama-{middle}.zip", f"cudart-llama-{package.tag}-{middle}.tar.gz"]
     return next((main.path.parent / name for name in names if (main.path.parent / name).is_file()), None)
+
+
+def look_with_runtime(path: Path, paths: AppPaths, cancelled: Cancelled) -> tuple[BroughtArchive, ...]:
+    """The archive, and the CUDA runtime's when it lies beside it. Raises as ``look_at_archive``."""
+    main = look_at_archive(path, paths, cancelled)
+    runtime = matching_runtime(main)
+    return (main,) if runtime is None else (main, look_at_archive(runtime, paths, cancelled))

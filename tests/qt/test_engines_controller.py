@@ -175,3 +175,19 @@ def test_that_a_model_too_new_for_the_engine_is_told_once(qtbot, engines, tmp_pa
     with qtbot.waitSignal(engines.changed, timeout=30_000):
         engines.use_model("qwen3moe")
     assert "engine_lacks_architecture" not in [p.code for p in engines.warnings(engines.list.current)]
+
+
+def test_that_an_engine_in_use_that_leaves_the_card_idle_is_told_once(qtbot, engines, tmp_path):
+    server = own_engine(tmp_path / "e")
+    look(qtbot, engines, server)
+    assert engines.told == []
+    engines._hardware = lambda: load_snapshot(DATA / "laptop-rtx4080-i7-13700h.json")
+    engines.hardware_known()
+    engines.hardware_known()
+    look(qtbot, engines, server)
+    assert [problem.code for problem in engines.told] == ["engine_cpu_only"]
+    (tmp_path / "e" / "libggml-cuda.so").write_bytes(b"x")
+    look(qtbot, engines, server)
+    wait(qtbot, lambda: len(engines.told) == 3)
+    assert {"engine_changed"} < {problem.code for problem in engines.told}
+    assert len({problem.code for problem in engines.told} & {"engine_no_cuda_runtime", "engine_cuda_no_card"}) == 1
