@@ -57,6 +57,7 @@ def verification_json(result: Verification) -> Json:
             }
             for device in result.devices
         ],
+        "draft": [{"name": d.name, "ours": d.ours, "engine": d.engine, "agrees": d.agrees} for d in result.draft],
         "overrides_confirmed": not result.unconfirmed,
         "seconds": round(result.seconds, 3),
     }
@@ -67,6 +68,16 @@ def verification_text(result: Verification) -> str:
     rows = [("", "", say("cli.column.plan"), say("cli.column.engine"), "")]
     for device in result.devices:
         rows += _device_rows(device)
+    rows += [
+        (
+            draft.name,
+            say("board.part.draft"),
+            size_text(draft.ours),
+            size_text(draft.engine),
+            say("cli.agrees.yes") if draft.agrees else say("cli.agrees.no"),
+        )
+        for draft in result.draft
+    ]
     overrides = (
         say("cli.verify.overrides", n=len(result.unconfirmed), tensor=result.unconfirmed[0])
         if result.unconfirmed

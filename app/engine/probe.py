@@ -35,6 +35,10 @@ _TELL_TENSORS = ("-lv", "5")
 _ASKED_FLAGS = ("-fit", "--fit", "--log-jsonl", "--no-warmup")
 
 
+_LOADS_IN_EARNEST = "fitting params to free memory took"
+"""The end of the dry run: what follows reads weights."""
+
+
 @dataclass(frozen=True, slots=True)
 class DryRunDevice:
     """What one device would hold. Bytes are the engine's whole MiB (rounded down per figure).
@@ -58,12 +62,16 @@ def dry_run(
     paths: AppPaths,
     timeout_s: float = _DEFAULT_TIMEOUT_S,
     on_line: Callable[[str], None] | None = None,
+    on_draft: Callable[[tuple[DryRunDevice, ...]], None] | None = None,
 ) -> tuple[DryRunDevice, ...]:
     """The engine's own figures for this command line, devices in its order, RAM last.
 
     ``argv`` starts after the program's name; its ``-fit``, ``--port`` and logging options are replaced. ``on_line``
-    gets every line up to the figures, homes and overrides of single tensors among them (``-lv 5``). Raises
-    ProblemError: the reason why the engine refuses it, ``engine_probe_unsupported`` (an old build),
+    gets every line up to the figures, homes and overrides of single tensors among them (``-lv 5``). ``on_draft`` gets
+    the figures of a draft model or MTP context, which follow the model's (common/fit.cpp:206); it is not called when
+    the engine has none.
+
+    Raises ProblemError: the reason why the engine refuses it, ``engine_probe_unsupported`` (an old build),
     ``engine_probe_timeout``.
     """
     command = (binary.path, *dry_run_argv(argv), *(() if on_line is None else _TELL_TENSORS))
@@ -76,8 +84,16 @@ def dry_run(
     is_over = False
     with _Output(child) as output:
         for line in output.until(time.monotonic() + timeout_s):
-            rows = parse_breakdown(line)
-            if rows is not None:
+            found = parse_breakdown(line)
+            if found is not None and rows is not None and on_draft is not None:
+                on_draft(found)
+                break
+            if found is not None:
+                rows = found
+                if on_draft is None:
+                    break
+                continue
+            if rows is not None and _LOADS_IN_EARNEST in line:
                 break
             if on_line is not None:
                 on_line(line)

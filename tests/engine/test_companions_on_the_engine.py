@@ -9,11 +9,13 @@ from app.diagnose.buffers import compare_buffers
 from app.engine.capabilities import read_capabilities
 from app.engine.events import LogLine, Ready
 from app.engine.logparse import BufferKind
+from app.engine.rpc import RpcServer
 from app.model.demo import make_demo_model
 from app.model.reader import read_model
 from app.planner.plan import PlanInputs, make_plan
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Segment, Wishes
 from app.work.companions import read_companions
+from app.work.verifying import verify_plan
 from tests.tools.small_lora import write_lora
 from tests.tools.sparse_projector import make_projector
 
@@ -32,14 +34,21 @@ def demo(tmp_path_factory):
 
 
 @pytest.fixture
-def started(engine, rpc_server, launch, app_folders, demo):
+def own_server(engine, app_folders):
+    """An RPC server for one test alone: it may end when its client is killed, as it is at the end of each test."""
+    with RpcServer(engine, app_folders) as server:
+        yield server
+
+
+@pytest.fixture
+def started(engine, own_server, launch, app_folders, demo):
     """Start the plan of some wishes; the plan, the Ready event and the log."""
 
     def start(**wishes):
         asked = Wishes(n_ctx=4096, prompt_cache_mib=0, load_mode="none", preset="all-gpu", **wishes)
-        card = Device("RPC0", DeviceKind.RPC, 8 << 30, 8 << 30, buffer_name=f"RPC0[{rpc_server.endpoint}]")
+        card = Device("RPC0", DeviceKind.RPC, 8 << 30, 8 << 30, buffer_name=f"RPC0[{own_server.endpoint}]")
         devices = DeviceSet(
-            (card,), Device(RAM, DeviceKind.RAM, 16 << 30, 12 << 30), rpc_servers=(rpc_server.endpoint,)
+            (card,), Device(RAM, DeviceKind.RAM, 16 << 30, 12 << 30), rpc_servers=(own_server.endpoint,)
         )
         inputs = PlanInputs(demo, devices, asked, read_capabilities(engine, app_folders.cache), n_threads=2)
         plan = make_plan(replace(inputs, files=read_companions(asked, demo)))
@@ -61,15 +70,29 @@ def test_that_a_draft_takes_what_the_plan_says_and_leaves_the_models_figures_alo
     assert any(b.kind is BufferKind.DRAFT for b in ready.buffers)
 
 
+def test_that_the_dry_run_tells_the_draft_beside_the_model(engine, app_folders, demo, tiny_model):
+    asked = Wishes(n_ctx=4096, prompt_cache_mib=0, draft_path=tiny_model)
+    devices = DeviceSet((), Device(RAM, DeviceKind.RAM, 16 << 30, 12 << 30))
+    inputs = PlanInputs(demo, devices, asked, read_capabilities(engine, app_folders.cache), n_threads=2)
+    plan = make_plan(replace(inputs, files=read_companions(asked, demo)))
+    result = verify_plan(plan, engine, app_folders)
+    assert result.agrees
+    (in_ram,) = result.draft
+    assert in_ram.name == RAM
+    assert abs(in_ram.ours - in_ram.engine) < 4 * MIB
+    alone = make_plan(replace(inputs, wishes=replace(asked, draft_path=None)))
+    assert verify_plan(alone, engine, app_folders).draft == ()
+
+
 def test_that_a_projector_takes_what_the_plan_says(started, tmp_path):
     make_projector("gemma3", tmp_path / "mm.gguf", 256, blocks=3)
-    plan, ready, log = started(mmproj_path=str(tmp_path / "mm.gguf"))
+    plan, ready, log = started(mmproj_path=str(tmp_path / "mm.gguf"), mmproj_offload=False)
     assert all(row.agrees for row in compare_buffers(plan.estimate, ready.buffers))
-    said = {name.split("[")[0]: float(mib) for name, mib in _PROJECTOR.findall(log)}
-    segments = {d.device: d.segments.get(Segment.PROJECTOR, 0) for d in plan.estimate.devices}
-    weights = plan.files.projector.tensor_bytes
-    assert (segments["RPC0"] - weights) / MIB == pytest.approx(said["RPC0"], abs=0.1)
-    assert segments[RAM] / MIB == pytest.approx(said["CPU"], abs=0.1)
+    said = dict(_PROJECTOR.findall(log))
+    assert set(said) == {"CPU"}
+    compute = plan.estimate.get(RAM).segments[Segment.PROJECTOR] - plan.files.projector.tensor_bytes
+    assert compute / MIB == pytest.approx(float(said["CPU"]), abs=0.1)
+    assert Segment.PROJECTOR not in plan.estimate.get("RPC0").segments
 
 
 def test_that_an_adapter_lies_where_the_plan_says(started, demo, tmp_path):
