@@ -187,7 +187,8 @@ def _again(
             return work()
         except BrokenOffError as error:
             attempt = 1 if has_moved() else attempt + 1
-            if attempt >= patience.tries:
+            asks_too_much = error.wait_s is not None and error.wait_s > 2 * patience.longest_wait_s
+            if attempt >= patience.tries or asks_too_much:
                 raise ProblemError(error.problem) from error
             on_retry(attempt)
             pause = patience.wait_s(attempt) if error.wait_s is None else min(error.wait_s, patience.longest_wait_s)

@@ -197,6 +197,8 @@ def _check(response: http.client.HTTPResponse, address: Address) -> None:
             raise fail("download_encoded", host=address.host)
         return
     problem = _status_problem(status, address)
+    if status == 403 and response.getheader("X-RateLimit-Remaining") == "0":  # how the public API of GitHub says 429
+        raise fail("download_too_many", host=address.host)
     if status in _WORTH_RETRYING:
         raise BrokenOffError(problem, retry_after_s(response.getheader("Retry-After"), datetime.now(UTC)))
     raise ProblemError(problem)

@@ -193,6 +193,13 @@ def test_that_a_busy_server_is_asked_again_and_then_named(server, wanted):
     assert len(server.asked) == 3 + HASTY.tries
 
 
+@pytest.mark.parametrize(("status", "headers"), [(429, {"Retry-After": "3600"}), (403, {"X-RateLimit-Remaining": "0"})])
+def test_that_a_server_that_wants_an_hour_of_peace_is_left_in_peace(server, wanted, status, headers):
+    server.put("/f.bin", statuses=deque([status] * 9), headers=headers)
+    assert refusal(wanted).code == "download_too_many"
+    assert len(server.asked) == 1
+
+
 def test_that_redirects_are_followed_but_not_in_circles(server, wanted):
     server.put("/f.bin", statuses=deque([302, 302]), location="/a?x=1")
     server.put("/a", statuses=deque([307]), location=server.url("/b b").replace(" ", "%20"))
