@@ -78,7 +78,17 @@ def _pytest(prefix: WinePrefix, arguments: list[str], screen: str) -> int:
         WINEQT_QPA_FONTDIR=windows_path(FONTS),
         LANEWISE_WINE_QT="1" if prefix.has_qt else "",
     )
-    options = ["-p", "no:cacheprovider", "-m", "not slow", "--color=no", "--durations=3", "-q"]
+    options = [
+        "-p",
+        "tests.wine.desktop",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not slow",
+        "--color=no",
+        "--durations=3",
+        "-q",
+    ]
     argv = [windows_path(prefix.python), "-m", "pytest", *options, *(arguments or TESTS)]
     try:
         for line in prefix.lines_of(argv, environment, ROOT, LIMIT_S):
