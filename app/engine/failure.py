@@ -247,7 +247,7 @@ def _last_run(lines: Sequence[CleanLine]) -> _Run | None:
                 continue
         if run.is_ready and text.startswith(_WORK) and not any(word in text for word in _SHUTDOWN):
             run.last_work = i
-        if _is_worth_a_look(text):
+        if not _is_settled(run, i) and _is_worth_a_look(text):
             hit = _hit(text, i, run.is_ready)
             if hit is not None:
                 run.hits.append(hit)
@@ -255,6 +255,13 @@ def _last_run(lines: Sequence[CleanLine]) -> _Run | None:
         # a server that went on working has lived with it; at -lv 5 it may be a line of somebody's prompt
         run.hits = [hit for hit in run.hits if hit.index + _WORK_SLACK >= run.last_work]
     return run
+
+
+def _is_settled(run: _Run, index: int) -> bool:
+    """Has the first cascade of a start that failed gone by, and did it name its cause? The rest only follows."""
+    if run.is_ready or not run.hits or index <= run.hits[0].index + _CASCADE_LINES:
+        return False
+    return any(hit.rule.code not in GENERIC for hit in run.hits)
 
 
 def _hit(text: str, index: int, is_ready: bool) -> _Hit | None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-LONGEST_LINE = 4096
+LONGEST_LINE = 1024
 """Characters of a line that are looked at; no line of the engine that states a fact is longer."""
 
 _PREFIX = re.compile(r"^(?:\[(?P<port>\d+)\] )?(?:\d+\.\d\d\.\d{3}\.\d{3} )?(?:(?P<level>[DIWE]) )?")

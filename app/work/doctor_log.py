@@ -15,7 +15,10 @@ from app.engine.loglines import decoder_for, looks_binary, whole_lines
 
 HEAD_BYTES = 4 << 20
 TAIL_BYTES = 12 << 20
-"""What is read of a log: how it began and how it ended; what lies between is told as left out."""
+HEAD_LINES = 20_000
+TAIL_LINES = 80_000
+"""What is read of a log: how it began and how it ended; what lies between is told as left out. A start-up at -lv 5
+has some thousand lines."""
 _CHUNK = 1 << 20
 
 
@@ -34,7 +37,11 @@ def log_facts_of_file(path: Path) -> LogFacts:
 
 def facts_of(text: LogText) -> LogFacts:
     """The facts of a log that was read."""
-    return read_log(text.lines, text.cut_bytes)
+    lines, cut = text.lines, text.cut_bytes
+    if len(lines) > HEAD_LINES + TAIL_LINES:
+        cut += sum(len(line) + 1 for line in lines[HEAD_LINES:-TAIL_LINES])
+        lines = (*lines[:HEAD_LINES], *lines[-TAIL_LINES:])
+    return read_log(lines, cut)
 
 
 def log_from_file(path: Path) -> LogText:

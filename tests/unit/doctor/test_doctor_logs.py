@@ -168,6 +168,14 @@ def test_that_a_very_long_log_is_read_at_both_ends_and_told(tmp_path):
     assert codes == ["kv_oom", "log_cut"]
 
 
+def test_that_of_very_many_lines_the_first_and_the_last_are_read(monkeypatch):
+    monkeypatch.setattr("app.work.doctor_log.HEAD_LINES", 10)
+    monkeypatch.setattr("app.work.doctor_log.TAIL_LINES", 20)
+    facts = facts_of(log_from_text("x\n" * 1000 + "E CUDA error: out of memory\n"))
+    assert (facts.n_lines, facts.cut_bytes) == (30, 2 * (1002 - 30))
+    assert [f.code for f in examine(Facts(log=facts))] == ["vram_oom_cuda", "log_cut"]
+
+
 def test_that_one_endless_line_is_cut():
     text = "error loading model: unknown model architecture: 'x'\n" + "a" * (3 << 20)
     assert examine(Facts(log=facts_of(log_from_text(text))))[0].code == "unknown_arch"
