@@ -209,6 +209,8 @@ class DoctorController(QObject):
         is_same_model = self._board.plan is not None and self._board.plan.model_path == plan.model_path
         if inputs is not None and is_same_model:
             facts = replace(facts, plan=plan, inputs=replace(inputs, wishes=plan.wishes, devices=plan.devices))
+        else:
+            facts = replace(facts, plan=None, inputs=None)  # another model is open: its plan cannot cure this run
         return replace(
             facts,
             log_is_of_plan=is_same_model,

@@ -9,7 +9,7 @@ from app.engine.events import Exited, LogLine
 from app.monitor.sample import Sample
 from app.session.app_session import AppSession
 from app.session.state import RunPhase, RunState
-from tests.qt.plan_models import qwen3_30b
+from tests.qt.plan_models import qwen3_30b, small_moe
 
 LAPTOP = Path(__file__).parents[1] / "data" / "hardware" / "laptop-rtx4080-i7-13700h.json"
 OOM = (
@@ -89,6 +89,15 @@ def test_that_a_server_that_became_ready_ends_the_chain_of_failures(session, qtb
     settled(session, qtbot)
     session._run._set(RunState(RunPhase.READY, url="http://127.0.0.1:1"))
     assert session.doctor._tried == frozenset()
+
+
+def test_that_the_plan_of_another_model_is_not_offered_as_a_cure(session, qtbot):
+    fail(session)
+    settled(session, qtbot)
+    session._show_model(small_moe())
+    session.doctor.examine()
+    failure = settled(session, qtbot).findings[0]
+    assert (failure.code, failure.fix) == ("kv_oom", None)
 
 
 def test_that_a_log_from_elsewhere_is_judged_and_left_again(session, qtbot, tmp_path):
