@@ -52,6 +52,7 @@ def _fix_json(fix: Fix) -> Json:
         "text": fix_sentence(fix),
         "params": {name: _hidden(value) for name, value in fix.params.items()},
         "changes": dict(fix.changes),
+        "place": list(fix.place),
         "argv": list(redact(fix.plan.argv)),
         "fits": fix.plan.estimate.fits,
         "devices": [

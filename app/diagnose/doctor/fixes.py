@@ -13,9 +13,10 @@ from typing import Any
 from app.common.problem import ParamValue
 from app.diagnose.doctor.budgets import with_budget
 from app.diagnose.doctor.types import Facts, Fix
-from app.planner.placement import all_in_ram, expert_layers_in_ram, with_experts_in_ram
+from app.planner.moves import move
+from app.planner.placement import all_in_ram, expert_layers_in_ram, locations, with_experts_in_ram
 from app.planner.plan import PlanInputs, kv_problems, make_plan
-from app.planner.types import RAM, DeviceSet, KvHome, Placement, Plan, Wishes
+from app.planner.types import RAM, DeviceSet, KvHome, MoveResult, Placement, Plan, Wishes
 
 _LEAST_UBATCH = 64
 _LEAST_CTX = 1024
@@ -237,7 +238,24 @@ def _fix(
         plan=after,
         before=facts.plan.estimate,
         changes=changes,
+        place=() if changes else _moves(facts, after),
     )
+
+
+def _moves(facts: Facts, after: Plan) -> tuple[str, ...]:
+    """``experts:12-14=RAM`` for every block with more expert tensors in RAM, if that alone makes the placement."""
+    plan, inputs = facts.plan, facts.inputs
+    assert plan is not None
+    assert inputs is not None
+    before, then = locations(inputs.model, plan.placement), locations(inputs.model, after.placement)
+    moved_names = {name for name, device in then.items() if device == RAM and before.get(name) != RAM}
+    blocks = {t.block for t in inputs.model.tensors if t.name in moved_names and t.block is not None}
+    ids = tuple(f"experts:{part}" for part in _ranges(sorted(blocks)).split(", ") if part)
+    if not ids:
+        return ()
+    moved = move(inputs.model, plan.devices, plan.placement, ids, RAM)
+    same = isinstance(moved, MoveResult) and moved.placement == after.placement
+    return tuple(f"{card}={RAM}" for card in ids) if same else ()
 
 
 def _ranges(blocks: list[int]) -> str:

@@ -73,6 +73,7 @@ class Fix:
 
     ``plan`` is the plan it leads to, which fits by the memory model; ``changes`` are the options of ``plan`` that
     differ (docs/cli.md). ``placement`` None: the preset makes it from the wishes. ``port``: another one for the server.
+    ``place``: the moves (``--place`` of ``plan``) that lead from the plan as it was to this one, where moves alone do.
     """
 
     code: str
@@ -83,6 +84,7 @@ class Fix:
     before: MemoryEstimate
     changes: Mapping[str, str] = field(default_factory=dict)
     port: int | None = None
+    place: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

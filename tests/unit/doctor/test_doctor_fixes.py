@@ -11,6 +11,7 @@ from app.diagnose.doctor.types import Facts
 from app.planner.placement import expert_layers_in_ram
 from app.planner.types import RAM, KvHome
 from app.work.doctor_text import device_changes, fix_sentence
+from app.work.planning import parse_place, place_all
 from tests.unit.doctor.doctor_cases import MIB, facts
 
 START = "0.00.001.094 I srv  llama_server: initializing ..."
@@ -48,6 +49,9 @@ def test_that_a_card_that_ran_out_gets_fewer_expert_layers_by_what_was_missing(q
     )
     assert fix.params["blocks"] == f"{min(moved)}-{max(moved)}"
     assert str(fix.params["blocks"]) in fix_sentence(fix)
+    moves = tuple(parse_place(text) for text in fix.place)
+    assert moves
+    assert place_all(told.plan, q3_header, moves) == fix.plan.placement
     assert {change.device for change in device_changes(fix)} == {"CUDA0", RAM}
 
 
