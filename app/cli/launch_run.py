@@ -28,11 +28,14 @@ from app.common.problem import Problem, ProblemError, Severity
 from app.diagnose.buffers import compare_buffers
 from app.engine.events import EngineEvent, Exited, LogLine, Ready, Starting
 from app.engine.logparse import EngineBuffer
+from app.engine.port_holder import next_free_port, port_holder
 from app.engine.process import LaunchSpec, ServerProcess, start_server
 from app.engine.timings import parse_timing
 from app.monitor.loop import MonitorLoop
 from app.monitor.sample import Sample
 from app.planner.argv import redact
+from app.words import say
+from app.work.before_launch import outside_remarks, port_taken
 from app.work.learned_launch import LaunchWatch, cards_used
 from app.work.watching import samplers_for
 
@@ -67,14 +70,14 @@ class LaunchRun:
 
     def run(self) -> int:
         """Start, tell, stop; the exit code. A reader that goes away ends the server too."""
-        for problem in self._case.problems:
+        for problem in (*self._case.problems, *outside_remarks(self._case.plan)):
             self._tell(finding_event(problem), problem)
         self.watch.before = cards_used(self._case.hardware)
         try:
             server = start_server(self._spec, self._inbox.put)
         except ProblemError as error:
             self._tell(exited_event(None, error.problem, ()))
-            print_error(error.problem)
+            self._say_why_not(error.problem)
             return 1
         with _asked_to_end(self._on_signal), server:
             try:
@@ -83,6 +86,15 @@ class LaunchRun:
             finally:
                 self._stop_monitor()
         return 0 if self._exited.reason is None and (self._ready_at is not None or self._n_signals) else 1
+
+    def _say_why_not(self, problem: Problem) -> None:
+        """A port that is taken: by whom, and which one is free."""
+        port = self._spec.listen_port
+        is_taken = problem.code in ("port_in_use", "port_forbidden")
+        print_error(port_taken(problem, port_holder(port, self._spec.paths)) if is_taken else problem)
+        free = next_free_port(self._spec.listen_host, port) if is_taken else None
+        if free is not None:
+            print_note(say("cli.launch.port_hint", port=free))
 
     def _on_signal(self) -> None:
         """Only counts: raising here could cut a JSON line in two."""

@@ -57,22 +57,27 @@ def forget_server(file: Path | None) -> None:
 
 def leftover_servers(paths: AppPaths) -> tuple[RunningServer, ...]:
     """Servers that still run although the Lanewise that started them does not. Files without a process are removed."""
+    return tuple(s for s in known_servers(paths) if not _is_alive(s.owner_pid, s.owner_started_at))
+
+
+def known_servers(paths: AppPaths) -> tuple[RunningServer, ...]:
+    """All running servers that a Lanewise of this user has started, those of open windows too."""
     try:
         files = sorted(_folder(paths).glob("*.json"))
     except OSError:
         return ()
-    left = []
+    found = []
     for file in files:
         server = _read(file)
         if server is None or not _is_alive(server.pid, server.started_at):
             forget_server(file)
-        elif not _is_alive(server.owner_pid, server.owner_started_at):
-            left.append(server)
-    return tuple(left)
+        else:
+            found.append(server)
+    return tuple(found)
 
 
 def kill_leftover(server: RunningServer) -> bool:
-    """End such a server and its children; True when it is gone. Does nothing to another program with its old pid."""
+    """End a server of ours and its children; True when it is gone. Does nothing to another program with its old pid."""
     if not _is_alive(server.pid, server.started_at):
         return True
     try:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app.common.problem import ProblemError
 from app.hardware import gpus_linux, gpus_nvml, gpus_windows, gpus_windows_calls, memory_linux
+from app.hardware.commit import commit_free_bytes
 from app.hardware.devices import ENGINE_SOURCE
 from app.hardware.gpus_nvml import NvmlSession
 from app.hardware.ps import RamNow, ram_now
@@ -24,11 +25,13 @@ _SLEEPING = ("suspended", "suspending")
 
 @dataclass(frozen=True, slots=True)
 class FreeNow:
-    """``gpus``: index in the snapshot -> free bytes; ``asleep``: index -> does it sleep (None: nobody tells)."""
+    """``gpus``: index in the snapshot -> free bytes; ``asleep``: index -> does it sleep (None: nobody tells).
+    ``commit_bytes``: what the system can still promise, where it keeps to a limit."""
 
     ram: RamNow | None
     gpus: Mapping[int, int] = field(default_factory=dict)
     asleep: Mapping[int, bool | None] = field(default_factory=dict)
+    commit_bytes: int | None = None
 
 
 def read_free(
@@ -42,7 +45,7 @@ def read_free(
     # NVML wakes every card of the machine when it is opened, so one that sleeps keeps all of them from being asked.
     nvidia = {} if _any_nvidia_asleep(snapshot, asleep) else {i: g for i, g in awake.items() if g.uuid is not None}
     others = _dxgi(awake) if sys.platform == "win32" else _amd(awake, root)
-    return FreeNow(_ram(root), {**others, **_nvidia(nvidia, open_session)}, asleep)
+    return FreeNow(_ram(root), {**others, **_nvidia(nvidia, open_session)}, asleep, _commit(root))
 
 
 def with_free(snapshot: HardwareSnapshot, now: FreeNow) -> HardwareSnapshot:
@@ -58,6 +61,8 @@ def with_free(snapshot: HardwareSnapshot, now: FreeNow) -> HardwareSnapshot:
     memory = snapshot.memory
     if now.ram is not None:
         memory = dataclasses.replace(memory, available_bytes=now.ram.available_bytes)
+    if now.commit_bytes is not None:
+        memory = dataclasses.replace(memory, commit_free_bytes=now.commit_bytes)
     return dataclasses.replace(snapshot, gpus=gpus, memory=memory)
 
 
@@ -97,6 +102,13 @@ def _ram(root: Path) -> RamNow | None:
         now = ram_now()
         return now if sys.platform == "win32" else memory_linux.within_container(now, root)[0]
     except (OSError, RuntimeError):
+        return None
+
+
+def _commit(root: Path) -> int | None:
+    try:
+        return commit_free_bytes(root)
+    except OSError:
         return None
 
 

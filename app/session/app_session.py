@@ -30,6 +30,7 @@ from app.session.engine_controller import EngineController
 from app.session.engines_controller import EnginesController
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
+from app.session.launch_controller import LaunchCalls, LaunchController
 from app.session.learning_controller import LearningController
 from app.session.machine_controller import FreeReason, MachineController
 from app.session.machine_judge import JudgeController
@@ -45,7 +46,6 @@ from app.session.verify_controller import VerifyController
 from app.session.wishes import BoardWishes, RunWishes
 from app.settings import Settings
 from app.work.engines import capabilities_of
-from app.work.launching import no_longer_fits
 from app.work.models import open_model
 from app.work.verifying import Verification
 
@@ -93,6 +93,15 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.plan_files = PlanFilesController(self._jobs, self._board, self)
         self.plan_files.hash_of = self.engines.hash_of
         self.paste = PasteController(self._jobs, self._board, self)
+        self.launching = LaunchController(
+            self._jobs,
+            self.paths,
+            self._board,
+            self.machine,
+            self._run,
+            LaunchCalls(self._binary, self.engines.check, self._is_quiet),
+            self,
+        )
         self.doctor = DoctorController(self._jobs, self._board, self._run, self._surroundings, self.launch, self)
         self._connect()
 
@@ -125,6 +134,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self._run.log_added.connect(self.log_added)
         self._run.sample_added.connect(self.sample_added)
         self._run.failed.connect(self.message_raised)
+        self.launching.message_raised.connect(self.message_raised)
 
     # ---- state ----------------------------------------------------------------------------------------------------
 
@@ -262,30 +272,8 @@ class AppSession(BoardWishes, RunWishes, QObject):
     # ---- run --------------------------------------------------------------------------------------------------------
 
     def launch(self) -> None:
-        """Run the plan."""
-        if self.plan is None or self.hardware is None:
-            return
-        if self._engine.handle is None:
-            self.message_raised.emit(Problem("engine_missing", Severity.WARNING, {}))
-            return
-        if self.machine.is_saved:
-            self.message_raised.emit(Problem("saved_machine_not_launched", Severity.WARNING, {}))
-            return
-        self.machine.cancel_measuring()
-        fitted = self.plan.estimate.fits is not False
-        self.machine.refresh_free(FreeReason.LAUNCH, lambda: self.engines.check(lambda: self._launch(fitted)))
-
-    def _launch(self, fitted: bool) -> None:
-        """Free memory has been read: a plan that fitted before and does not fit any more is told, not launched."""
-        handle, inputs = self._engine.handle, self._board.inputs
-        if self.plan is None or self.hardware is None or handle is None or not self._is_quiet():
-            return
-        changed_since = no_longer_fits(self.plan.estimate) if fitted else None
-        if changed_since is not None:
-            self.message_raised.emit(changed_since)
-            return
-        key = inputs.api_key if inputs is not None and inputs.api_key else self._board.api_key
-        self._run.launch(self.plan, handle.binary, self.hardware, key)
+        """Run the plan, unless something stands in the way (``launching.question``)."""
+        self.launching.launch()
 
     def _surroundings(self) -> tuple[HardwareSnapshot | None, Capabilities]:
         return self.hardware, capabilities_of(self._engine.handle)

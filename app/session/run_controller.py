@@ -82,8 +82,10 @@ class RunController(QObject):
         """The last lines of the engine's output."""
         return "\n".join(self._log)
 
-    def launch(self, plan: Plan, binary: EngineBinary, snapshot: HardwareSnapshot, api_key: str) -> None:
-        """Start the server of a plan; ignored while one is starting or running."""
+    def launch(
+        self, plan: Plan, binary: EngineBinary, snapshot: HardwareSnapshot, api_key: str, port: int | None = None
+    ) -> None:
+        """Start the server of a plan; ignored while one is starting or running. ``port``: this time another one."""
         if self._server is not None and not self._server.is_over:
             return
         self._stop_monitor()
@@ -92,7 +94,7 @@ class RunController(QObject):
         self._log.clear()
         self.history.clear()
         self._plan, self._snapshot = plan, snapshot
-        spec = launch_spec(plan, binary, snapshot.cpu, self._paths, api_key)
+        spec = launch_spec(plan, binary, snapshot.cpu, self._paths, api_key, port)
         self._set(
             RunState(
                 RunPhase.STARTING,

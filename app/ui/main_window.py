@@ -39,6 +39,7 @@ from app.words import Language, say, set_language, system_language
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
     from app.ui.pages.plan import PlanPage
+    from app.ui.widgets.launch_strip import LaunchStrip
 
 
 _OTHER_PAGES_MS = 1500
@@ -109,6 +110,7 @@ class MainWindow(QWidget):
         self._attached = session
         self._run_phase = session.run.phase
         self._make_shortcuts()
+        self._add_launch_strip()
         session.model_changed.connect(self._on_model)
         session.message_raised.connect(self._on_message)
         session.settings_changed.connect(self._on_settings)
@@ -137,15 +139,26 @@ class MainWindow(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(QWidget())
         self._pages = {}
+        self.launch_strip: LaunchStrip | None = None
         self._body = QWidget()
         column = QVBoxLayout(self._body)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.strip)
         column.addWidget(self._stack, 1)
+        self._add_launch_strip()
         self._row.addWidget(self.rail)
         self._row.addWidget(self._body, 1)
         self.rail.show_page(self._front)
+
+    def _add_launch_strip(self) -> None:
+        """Needs a session, which may come after the frame."""
+        layout = self._body.layout()
+        if self._attached is not None and self.launch_strip is None and isinstance(layout, QVBoxLayout):
+            from app.ui.widgets.launch_strip import LaunchStrip
+
+            self.launch_strip = LaunchStrip(self._attached.launching)
+            layout.insertWidget(1, self.launch_strip)
 
     @property
     def plan_page(self) -> PlanPage:

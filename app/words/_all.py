@@ -11,6 +11,7 @@ from app.words import (
     _texts_downloads,
     _texts_engine,
     _texts_engines,
+    _texts_everyday,
     _texts_facts,
     _texts_fits,
     _texts_hardware,
@@ -20,6 +21,7 @@ from app.words import (
     _texts_model,
     _texts_other_apps,
     _texts_plan,
+    _texts_run_live,
     _texts_speed,
     _texts_tour,
     _texts_ui_files,
@@ -53,6 +55,8 @@ def _join() -> dict[str, tuple[str, str]]:
         _texts_ui_plan,
         _texts_ui_files,
         _texts_ui_run,
+        _texts_run_live,
+        _texts_everyday,
     )
     for area in areas:
         for code, pair in area.ENTRIES.items():

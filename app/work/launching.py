@@ -16,15 +16,17 @@ from app.planner.types import MemoryEstimate, Plan
 _THREADS = ("-t", "--threads", "-tb", "--threads-batch")
 
 
-def launch_spec(plan: Plan, binary: EngineBinary, cpu: CpuInfo, paths: AppPaths, api_key: str) -> LaunchSpec:
+def launch_spec(
+    plan: Plan, binary: EngineBinary, cpu: CpuInfo, paths: AppPaths, api_key: str, port: int | None = None
+) -> LaunchSpec:
     """Run exactly the plan's command, on the recommended cores, or on more where it has more threads than those.
 
     The key travels in the environment, not in the command line, which every user of the machine can read; the command
-    that is shown and copied spells it out.
+    that is shown and copied spells it out. ``port``: another one than the plan's, this time only.
     """
     return LaunchSpec(
         binary_path=binary.path,
-        argv=without_key(plan.argv),
+        argv=with_port(without_key(plan.argv), port),
         cpus=cpus_for_threads(cpu, _most_threads(plan.argv)),
         paths=paths,
         log_file=paths.logs / "llama-server.log",
@@ -44,6 +46,11 @@ def without_key(argv: tuple[str, ...]) -> tuple[str, ...]:
         return argv
     at = argv.index("--api-key")
     return (*argv[:at], *argv[at + 2 :])
+
+
+def with_port(argv: tuple[str, ...], port: int | None) -> tuple[str, ...]:
+    """The argv with another port; None: as it is. The engine takes the last one, so it is put there."""
+    return argv if port is None else (*argv, "--port", str(port))
 
 
 def command_differs(running: Plan, shown: Plan) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from app.planner.flag_table import Given, from_ini, from_variables
 
 _LARGEST_FILE = 1 << 20
+_FILE = Path("llama.cpp") / "config.ini"
 
 
 def outside_settings(environment: Mapping[str, str] | None = None) -> tuple[Given, ...]:
@@ -29,15 +30,28 @@ def outside_settings(environment: Mapping[str, str] | None = None) -> tuple[Give
     return (*found, *from_variables(variables))
 
 
+def read_by_the_engine(environment: Mapping[str, str] | None = None) -> tuple[Given, ...]:
+    """What still reaches an engine that Lanewise starts: the file of the whole system. The user's own file and the
+    variables do not (``engine/environment.py``)."""
+    path = _system_file(os.environ if environment is None else environment)
+    text = _read(path) if path is not None else None
+    return () if text is None else from_ini(text, str(path))
+
+
 def config_files(variables: Mapping[str, str]) -> tuple[Path, ...]:
     """Where llama-server looks for ``config.ini``; the later file wins."""
     if sys.platform == "win32":
-        roots = [variables.get("PROGRAMDATA"), variables.get("APPDATA")]
+        user = variables.get("APPDATA")
     else:
         home = variables.get("HOME")
         user = variables.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else None)
-        roots = ["/etc", user]
-    return tuple(Path(root) / "llama.cpp" / "config.ini" for root in roots if root)
+    system = _system_file(variables)
+    return (*(() if system is None else (system,)), *((Path(user) / _FILE,) if user else ()))
+
+
+def _system_file(variables: Mapping[str, str]) -> Path | None:
+    root = variables.get("PROGRAMDATA") if sys.platform == "win32" else "/etc"
+    return Path(root) / _FILE if root else None
 
 
 def _read(path: Path) -> str | None:
