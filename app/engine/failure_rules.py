@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from app.common.problem import ParamValue
 from app.common.units import GIB, MIB
@@ -17,6 +18,11 @@ from app.engine.loglines import CleanLine
 from app.engine.logparse import device_of_buffer
 
 Params = Mapping[str, ParamValue]
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +42,19 @@ class Rule:
     """``while_running``: it is a failure also after the server has been ready; else readiness proves it harmless."""
 
     code: str
-    pattern: re.Pattern[str]
+    text: str
     build: Build
     while_running: bool = False
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when it is needed first: the window starts without it."""
+        return _compiled(self.text)
 
 
 def rule(code: str, pattern: str, build: Build | None = None, *, running: bool = False) -> Rule:
     """A line of a table; without ``build`` the pattern's named groups are the parameters."""
-    return Rule(code, re.compile(pattern), build or (lambda match, cascade: match.groupdict()), running)
+    return Rule(code, pattern, build or (lambda match, cascade: match.groupdict()), running)
 
 
 _ALLOC = re.compile(r"failed to allocate (?P<buffer>\S+) buffer of size (?P<size>\d{1,18})")

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.common.capabilities import Capabilities
 from app.common.problem import Problem
-from app.diagnose.doctor.examine import examine
-from app.diagnose.doctor.log_facts import LogFacts, read_log
-from app.diagnose.doctor.run_rules import WINDOW_S, live_findings
-from app.diagnose.doctor.types import Answer, Facts, Finding
 from app.hardware.types import HardwareSnapshot
 from app.monitor.ring import RingBuffer
 from app.monitor.sample import Sample
@@ -23,10 +20,12 @@ from app.session.jobs import JobRunner
 from app.session.run_controller import RunController
 from app.session.state import ChatPhase, ChatState, RunPhase
 from app.words import say
-from app.work.doctor_facts import machine_state, user_names
-from app.work.doctor_log import facts_of, log_facts_of_file, log_from_text
-from app.work.doctor_text import fix_sentence, report_text
 
+if TYPE_CHECKING:  # the doctor is called when something is wrong or asked: its rules are imported then
+    from app.diagnose.doctor.log_facts import LogFacts
+    from app.diagnose.doctor.types import Answer, Facts, Finding
+
+_WINDOW_S = 60.0
 _LOOK_SAMPLES = 10
 """The figures come twice a second; they are looked at every five seconds."""
 _PAUSE_MS = 400
@@ -73,7 +72,7 @@ class DoctorController(QObject):
         self._jobs, self._board, self._run = jobs, board, run
         self._around, self._launch = around, launch
         self.state = DoctorState()
-        self._facts = Facts()
+        self._facts: Facts | None = None
         self._other_log: LogFacts | None = None
         self._phase = run.state.phase
         self._tried: frozenset[tuple[str, ...]] = frozenset()
@@ -108,6 +107,10 @@ class DoctorController(QObject):
         run_log = None if self._other_log is not None else self._run_log()
 
         def work() -> tuple[Facts, tuple[Finding, ...]]:
+            from app.diagnose.doctor.examine import examine
+            from app.diagnose.doctor.log_facts import read_log
+            from app.work.doctor_facts import machine_state
+
             told = replace(facts, state=machine_state()) if self._other_log is None else facts
             if run_log is not None:
                 told = replace(told, log=read_log(run_log))
@@ -117,10 +120,14 @@ class DoctorController(QObject):
 
     def open_log(self, path: str) -> None:
         """Judge a log from elsewhere, with the plan on the board for its fixes."""
+        from app.work.doctor_log import log_facts_of_file
+
         self._examine_other(Path(path).name, lambda: log_facts_of_file(Path(path)))
 
     def read_text(self, text: str) -> None:
         """Judge a pasted log."""
+        from app.work.doctor_log import facts_of, log_from_text
+
         self._examine_other("", lambda: facts_of(log_from_text(text)))
 
     def close_log(self) -> None:
@@ -131,6 +138,8 @@ class DoctorController(QObject):
 
     def apply(self, index: int) -> bool:
         """Take the fix of a finding: the changed plan on the board, as one step of undo. False without a fix."""
+        from app.work.doctor_text import fix_sentence
+
         inputs = self._board.inputs
         if not 0 <= index < len(self.state.findings) or inputs is None:
             return False
@@ -152,7 +161,11 @@ class DoctorController(QObject):
 
     def report(self) -> str:
         """Everything that was found, without keys and names, to be copied."""
-        return report_text(self.state.findings, self._facts, user_names())
+        from app.diagnose.doctor.types import Facts
+        from app.work.doctor_facts import user_names
+        from app.work.doctor_text import report_text
+
+        return report_text(self.state.findings, self._facts or Facts(), user_names())
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -162,6 +175,9 @@ class DoctorController(QObject):
         self._n_samples += 1
         if self._n_samples % _LOOK_SAMPLES or self._run.state.phase is not RunPhase.READY:
             return
+        from app.diagnose.doctor.run_rules import live_findings
+        from app.diagnose.doctor.types import Facts
+
         snapshot, _ = self._around()
         facts = Facts(snapshot=snapshot, samples=_last_samples(self._run.history))
         for finding in live_findings(facts):
@@ -192,6 +208,8 @@ class DoctorController(QObject):
 
     def _gather(self) -> Facts:
         """What is known without asking anybody; for a log from elsewhere only the plan, to make fixes with."""
+        from app.diagnose.doctor.types import Facts
+
         snapshot, capabilities = self._around()
         facts = Facts(
             snapshot=snapshot,
@@ -229,6 +247,8 @@ class DoctorController(QObject):
         facts = replace(facts, inputs=self._board.inputs, plan=self._board.plan, answer=None)
 
         def work() -> tuple[Facts, tuple[Finding, ...]]:
+            from app.diagnose.doctor.examine import examine
+
             told = replace(facts, log=read())
             return told, examine(told)
 
@@ -248,14 +268,15 @@ class DoctorController(QObject):
         if result is None:
             self._tell(is_busy=False, problem=problem_of(error))
             return
-        self._facts, findings = result
+        facts, findings = result
+        self._facts = facts
         if name is not None:
-            self._other_log = self._facts.log
+            self._other_log = facts.log
         has_failed = self._other_log is None and self._run.state.phase is RunPhase.FAILED
         self._tell(
             findings=findings,
             log_name=name if name is not None else self.state.log_name if self._other_log is not None else None,
-            was_run=self._other_log is None and self._facts.log is not None,
+            was_run=self._other_log is None and facts.log is not None,
             is_busy=False,
             problem=None,
             may_launch_again=has_failed and not self._retried,
@@ -275,7 +296,7 @@ def _last_samples(history: RingBuffer) -> tuple[Sample, ...]:
     times = history.times()
     if not len(times):
         return ()
-    first = next(i for i, t in enumerate(times) if times[-1] - t <= WINDOW_S)
+    first = next(i for i, t in enumerate(times) if times[-1] - t <= _WINDOW_S)
     columns = {key: history.column(key) for key in history.keys()}  # noqa: SIM118  # a method, not a mapping
     return tuple(
         Sample(times[i], {key: _known(column[i]) for key, column in columns.items()}) for i in range(first, len(times))
@@ -288,6 +309,8 @@ def _known(value: float) -> float | None:
 
 def _answer(chat: ChatState, n_ctx: int) -> Answer | None:
     """The last answer, once it is complete."""
+    from app.diagnose.doctor.types import Answer
+
     if chat.phase is not ChatPhase.IDLE or chat.finish_reason is None:
         return None
     return Answer(
