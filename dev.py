@@ -477,14 +477,17 @@ def run_tour(result: Result, extra: Sequence[str]) -> None:
         result.ok, result.note = False, f"exit code {error.returncode}"
 
 
+UNDER_WINE = {"wine": "tests.wine.run", "windows": "tests.installer.run"}
+
+
 def run_wine(
     result: Result, extra: Sequence[str], hear: Callable[[str], None] = say, prefix: Sequence[str] = ()
 ) -> None:
-    """The Windows side, with the Windows Python under Wine (tests/wine/run.py); exit code 77: not possible here."""
+    """The Windows side under Wine (tests/wine/run.py, tests/installer/run.py); exit code 77: not possible here."""
     started = time.monotonic()
     closing = last = ""
     try:
-        for line in lines_of([*prefix, *with_python("-m", "tests.wine.run", *extra)], environment()):
+        for line in lines_of([*prefix, *with_python("-m", UNDER_WINE[result.name], *extra)], environment()):
             hear(line)
             match = CLOSING_LINE.match(line)
             closing, last = match[1] if match else closing, line
@@ -498,7 +501,9 @@ def run_wine(
 def run_stage(name: str, extra: Sequence[str] = ()) -> Result:
     """Run one stage and take its time."""
     say(f"\n--- {name} " + "-" * (70 - len(name)))
-    others: dict[str, Callable[[Result, Sequence[str]], None]] = {"lint": run_lint, "tour": run_tour, "wine": run_wine}
+    others: dict[str, Callable[[Result, Sequence[str]], None]] = {
+        "lint": run_lint, "tour": run_tour, "wine": run_wine, "windows": run_wine,
+    }  # fmt: skip
     runner = others.get(name, run_pytest)
     result = Result(name)
     started = time.monotonic()
@@ -549,7 +554,7 @@ def verb_run(arguments: Sequence[str]) -> int:
 
 
 def verb_test(arguments: Sequence[str]) -> int:
-    """everything: lint, unit, qt, slow, engine, e2e, tour, wine beside them; goes on after a failure"""
+    """everything: lint, unit, qt, slow, engine, e2e, tour, wine beside them, windows; goes on after a failure"""
     if arguments:
         raise stop("dev.py test takes no arguments; dev.py unit, qt, engine and e2e pass theirs on to pytest.")
     started = time.monotonic()
@@ -565,6 +570,7 @@ def verb_test(arguments: Sequence[str]) -> int:
         for name in ("engine", "e2e", "tour")
     ]
     results.append(wine.wait())
+    results.append(run_stage("windows"))  # by itself: windows that are waited for, on a machine that is not busy
     summary(results, time.monotonic() - started)
     return 0 if all(result.ok for result in results) else 1
 
@@ -607,7 +613,7 @@ def verb_clean(_arguments: Sequence[str]) -> int:
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": verb_run,
     "test": verb_test,
-    **{name: verb_stage(name) for name in ("lint", *PYTEST, "tour", "wine")},
+    **{name: verb_stage(name) for name in ("lint", *PYTEST, "tour", "wine", "windows")},
     "engine-build": verb_engine_build,
     "wheel": verb_wheel,
     "clean": verb_clean,
@@ -622,6 +628,7 @@ STAGE_HELP = {
     "shots": "pictures of the pages, compared with the ones kept",
     "tour": "the tour without a display: pictures of each step in ./tour",
     "wine": "the Windows side with the Windows Python under Wine, on Debian and Ubuntu as root",
+    "windows": "build the Windows installer and try it under Wine, with a real llama-server.exe",
 }
 
 

@@ -125,7 +125,7 @@ class Windows:
         code, out, _ = self.run("reg", "query", key, "/s")
         return out if code == 0 else ""
 
-    def wait_for_window(self, name: str, limit_s: float = 60) -> str:
+    def wait_for_window(self, name: str, limit_s: float = 120) -> str:
         """The id of the first window whose title contains ``name``."""
         ends = time.monotonic() + limit_s
         while time.monotonic() < ends:
@@ -136,12 +136,18 @@ class Windows:
             if done.stdout.strip():
                 return done.stdout.split()[0]
             time.sleep(0.2)
-        raise TimeoutError(f"no window {name!r} in {limit_s} s")
+        self.picture(Path("dist") / "windows" / "no-window.png", limit_s=1)
+        raise TimeoutError(f"no window {name!r} in {limit_s} s; dist/windows/no-window.png shows the screen")
 
-    def picture(self, file: Path) -> None:
-        """The whole screen as a PNG."""
+    def picture(self, file: Path, least_bytes: int = 20_000, limit_s: float = 30) -> None:
+        """The whole screen as a PNG, as soon as there is something on it: an empty one takes a few hundred bytes."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["import", "-display", self.display, "-window", "root", str(file)], check=True)
+        ends = time.monotonic() + limit_s
+        while time.monotonic() < ends:
+            subprocess.run(["import", "-display", self.display, "-window", "root", str(file)], check=True)
+            if file.stat().st_size > least_bytes:
+                return
+            time.sleep(0.5)
 
     def end_all(self) -> None:
         """End every program of this Windows."""

@@ -250,8 +250,8 @@ def test_that_testing_goes_on_after_a_failure_and_then_says_no(dev, monkeypatch,
     monkeypatch.setattr(dev, "WineInBackground", Wine)
     monkeypatch.setattr(dev, "run_stage", run_stage)
     assert dev.verb_test([]) == 1
-    assert ran == ["lint", "unit", "qt", "slow"]
-    assert capsys.readouterr().out.splitlines()[-1] == "9 passed, 0 failed"
+    assert ran == ["lint", "unit", "qt", "slow", "windows"]
+    assert capsys.readouterr().out.splitlines()[-1] == "12 passed, 0 failed"
 
 
 def test_that_an_unknown_verb_lists_the_verbs(dev, capsys):

@@ -124,11 +124,14 @@ Function CheckPlace
   ${EndIf}
   FileWrite $0 "${APP} ${VERSION}"
   FileClose $0
-  ${GetRoot} "$INSTDIR" $1
-  ClearErrors
-  ${DriveSpace} "$1\" "/D=F /S=K" $2
-  ${IfNot} ${Errors}
-    ${If} $2 < ${SIZE_KB}
+  ; Asked of the folder itself: another disk may be mounted there.
+  System::Call 'kernel32::GetDiskFreeSpaceExW(w "$INSTDIR", *l .r2, *l .r4, *l .r5) i .r3'
+  ${If} $3 <> 0
+    System::Int64Op $2 / 1024
+    Pop $2
+    System::Int64Op $2 < ${SIZE_KB}
+    Pop $3
+    ${If} $3 = 1
       SetOutPath "$TEMP" ; NSIS stands in $INSTDIR, and a folder in use cannot be removed
       Delete "${HALF_DONE}"
       RMDir "$INSTDIR"
@@ -156,7 +159,11 @@ Section "!${APP}" SECTION_PROGRAM
   SetOutPath "$INSTDIR"
   ClearErrors
   File /r "${TREE}/*"
-  ${If} ${Errors}
+  ${If} ${Errors} ; half a program is worse than none
+    SetOutPath "$TEMP"
+    !insertmacro REMOVE_PROGRAM
+    Delete "${HALF_DONE}"
+    RMDir "$INSTDIR"
     !insertmacro STOP "$(NOT_COPIED)"
   ${EndIf}
   WriteUninstaller "$INSTDIR\uninstall.exe"

@@ -16,11 +16,11 @@
   "Windows does not allow writing to $INSTDIR. Choose another folder, such as the one that was suggested. Nothing was changed." \
   "Windows 不允许写入 $INSTDIR。请选择其他文件夹，例如安装程序建议的那个。没有做任何改动。"
 !insertmacro SENTENCE NO_ROOM \
-  "There is not enough room on $1 for Lanewise (about 150 MB). Free some space and start again. Nothing was changed." \
-  "$1 上的空间不足以安装 Lanewise（约 150 MB）。请腾出空间后重新运行。没有做任何改动。"
+  "There is not enough room in $INSTDIR for Lanewise (about 150 MB). Free some space and start again. Nothing was changed." \
+  "$INSTDIR 所在磁盘的空间不足以安装 Lanewise（约 150 MB）。请腾出空间后重新运行。没有做任何改动。"
 !insertmacro SENTENCE NOT_COPIED \
-  "Not all files could be written to $INSTDIR; the disk may be full. Free some space and run this installer again: it repairs what is there." \
-  "有文件无法写入 $INSTDIR，磁盘可能已满。请腾出空间后再次运行本安装程序，它会修复现有的安装。"
+  "Not all files could be written to $INSTDIR; the disk may be full. The unfinished program was removed. Free some space and run this installer again; your settings are kept." \
+  "有文件无法写入 $INSTDIR，磁盘可能已满。未完成的程序已被移除。请腾出空间后再次运行本安装程序，您的设置会保留。"
 !insertmacro SENTENCE DESKTOP_SHORTCUT "Shortcut on the desktop" "桌面快捷方式"
 !insertmacro SENTENCE OPEN_GGUF "Offer Lanewise under $\"Open with$\" for .gguf files" "在 .gguf 文件的“打开方式”中加入 Lanewise"
 !insertmacro SENTENCE GGUF_MODEL "GGUF model" "GGUF 模型"
