@@ -9,7 +9,7 @@ ENTRIES: Entries = {
     "second_gpu.row": ("{devices} beside {alone}", "{alone} 加上 {devices}"),
     "second_gpu.row.faster": ("+{tps:.1f} tok/s", "+{tps:.1f} tok/s"),
     "second_gpu.row.fewer_bytes": ("reads {size:size} less", "少读 {size:size}"),
-    "second_gpu.row.none": ("no gain", "没有收益"),
+    "second_gpu.row.none": ("writes no faster", "生成不会更快"),
     "second_gpu.row.unknown": ("gain unknown", "收益未知"),
     "second_gpu.decode.faster_known": (
         "With {devices} beside {alone} it writes about {with_tps:.1f} tok/s instead of {without_tps:.1f}.",

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QWi
 from typing_extensions import override
 
 from app.common.units import MIB
-from app.planner.second_gpu import SecondGpu
+from app.planner.second_gpu import SecondGpu, Worth
 from app.planner.trades import Quality, Trade
 from app.ui.theme.fonts import scaled, tabular
 from app.ui.widgets.frames import CardFrame, Rule
@@ -88,6 +88,7 @@ class TradeRow(QPushButton):
         """Show an offer."""
         self.what.setText(what(trade))
         self.gain.setText(gain(trade))
+        set_look(self.gain, "ok")
         self.how.setText(how(trade))
         self.how.setVisible(bool(self.how.text()))
         self.setEnabled(True)
@@ -103,6 +104,7 @@ class TradeRow(QPushButton):
         """What the cards beside the best one gain: a fact, no offer."""
         self.what.setText(say("second_gpu.row", devices=say("cli.comma").join(answer.devices), alone=answer.alone))
         self.gain.setText(gain_text(answer))
+        set_look(self.gain, "ok" if answer.decode in (Worth.FASTER, Worth.MORE_IN_VRAM) else "dim")
         self.how.setText(prompt_text(answer))
         self.how.setVisible(True)
         self.setEnabled(True)
