@@ -52,6 +52,7 @@ def _parsed(arguments: Sequence[str]) -> WindowOptions | int:
         build_engine=options.build_engine,
         smoke=options.smoke,
         tour=options.tour,
+        new_window=options.new_window,
     )
 
 
@@ -65,6 +66,7 @@ def _parser() -> VerbParser:
     group.option("--engine", "PATH")
     group.option("--rpc", "HOST:PORT", endpoint, repeatable=True)
     group.switch("--build-engine")
+    group.switch("--new-window")
     group.switch("--smoke")
     group.option("--tour", "FOLDER")
     group.switch("--version")

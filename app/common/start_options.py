@@ -13,6 +13,7 @@ class WindowOptions:
     ``hardware``: path of a saved machine snapshot. ``engine``: a llama-server or a folder with one. ``rpc_servers``:
     HOST:PORT each. ``build_engine``: build llama.cpp in the background if there is none. ``smoke``: open the window,
     paint it once and close it. ``tour``: folder for the pictures of the guided tour.
+    ``new_window``: open another window although one runs.
     """
 
     model: str | None = None
@@ -24,3 +25,9 @@ class WindowOptions:
     build_engine: bool = False
     smoke: bool = False
     tour: str | None = None
+    new_window: bool = False
+
+    @property
+    def may_hand_over(self) -> bool:
+        """Does the start ask for nothing that only a window of its own can do?"""
+        return self == WindowOptions(model=self.model)

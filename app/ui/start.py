@@ -14,9 +14,11 @@ from PySide6.QtWidgets import QApplication
 from app.common.paths import app_paths
 from app.common.problem import Problem, ProblemError
 from app.common.start_options import WindowOptions
+from app.session.open_file import open_file
 from app.settings import LoadedSettings, changed, load
 from app.ui.garbage import MainThreadGarbage
 from app.ui.main_window import MainWindow
+from app.ui.one_window import OneWindow
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.words import join_figures
 
@@ -64,11 +66,18 @@ def make_session(options: WindowOptions) -> AppSession:
 class Starter:
     """What happens after the first paint: the session, the engine, the machine, the file."""
 
-    def __init__(self, window: MainWindow, options: WindowOptions, problem: Problem | None = None) -> None:
+    def __init__(
+        self,
+        window: MainWindow,
+        options: WindowOptions,
+        problem: Problem | None = None,
+        one: OneWindow | None = None,
+    ) -> None:
         """``problem``: what was wrong with the settings; whoever read them first has put a damaged file aside."""
         self._window = window
         self._options = options
         self._problem = problem
+        self._one = one
         self.session: AppSession | None = None
 
     def begin(self) -> None:
@@ -105,12 +114,15 @@ class Starter:
         session.start(options.engine, snapshot)
         last = session.settings.last_model
         if options.model is not None:
-            session.open_model(options.model)
+            open_file(session, options.model)
         elif last is not None and os.path.isfile(last):
             session.open_model(last)
         else:
             session.open_demo()
         self._window.attach(session)
+        if self._one is not None:
+            self._one.listen(self._window, session)
+            problems += self._one.problems
         for problem in problems:
             session.message_raised.emit(problem)
 
@@ -130,12 +142,15 @@ def run_window(options: WindowOptions) -> int:
 
         return run_tour(options)
     app = make_application()
+    one = OneWindow(app_paths(), options)
+    if one.was_handed_over:
+        return 0
     loaded = start_settings(options)
     theme = ThemeManager(ThemeMode(loaded.settings.theme), app)
     theme.apply(app)
     MainThreadGarbage(app)
     window = MainWindow(None, theme, loaded.settings)
-    starter = Starter(window, options, loaded.problem)
+    starter = Starter(window, options, loaded.problem, one)
     window.first_painted.connect(starter.begin)
     if options.smoke:
         window.first_painted.connect(lambda: QTimer.singleShot(0, app.quit))
@@ -145,5 +160,6 @@ def run_window(options: WindowOptions) -> int:
         return app.exec()
     finally:
         window.hide()
+        one.close()
         if starter.session is not None:
             starter.session.close()
