@@ -19,13 +19,15 @@ from pathlib import Path
 
 from installer.windows.assemble import assemble
 from installer.windows.fetch import fetch_python, fetch_wheels
-from installer.windows.icon import draw_icon
+from installer.windows.icon import draw_banner, draw_icon
 from installer.windows.launcher import build_launchers
 from installer.windows.sbom import write_sbom
 from installer.windows.setup_exe import build_portable, build_setup
 from installer.windows.signatures import check_signed
 
 ROOT = Path(__file__).resolve().parents[2]
+ACCENT = "#0b5fd0"
+"""The icon's own blue."""
 
 
 def version_of_project() -> str:
@@ -57,7 +59,9 @@ def build(out: Path, cache: Path, quick: bool, compile_with: list[str] | None) -
         assemble(tree, python, wheels, _program_wheel(work))
         signed = check_signed(sorted(p for p in (tree / "runtime").iterdir() if p.suffix in (".exe", ".dll", ".pyd")))
         icon = tree / "lanewise.ico"
-        draw_icon(ROOT / "resources" / "icons" / "lanewise.svg", icon)
+        svg, banner = ROOT / "resources" / "icons" / "lanewise.svg", work / "banner.bmp"
+        draw_icon(svg, icon)
+        draw_banner(svg, ACCENT, banner)
         build_launchers(version, icon, work, tree)
         parts = write_sbom(tree, python, wheels, version, tree / "sbom.cdx.json")
         timed("assemble", started)
@@ -67,7 +71,7 @@ def build(out: Path, cache: Path, quick: bool, compile_with: list[str] | None) -
             timed("compile", started)
         started = time.monotonic()
         setup, portable = out / f"Lanewise-{version}-setup.exe", out / f"Lanewise-{version}-portable.zip"
-        build_setup(tree, icon, version, setup, quick)
+        build_setup(tree, icon, banner, version, setup, quick)
         timed("installer", started)
         started = time.monotonic()
         build_portable(tree, portable, f"Lanewise-{version}", quick)

@@ -10,11 +10,12 @@ SOURCE = Path(__file__).resolve().parent / "src"
 PORTABLE_MARK = "portable.txt"
 
 
-def build_setup(tree: Path, icon: Path, version: str, target: Path, quick: bool = False) -> None:
+def build_setup(tree: Path, icon: Path, banner: Path, version: str, target: Path, quick: bool = False) -> None:
     """``target``: the installer. ``quick`` packs with zlib: much sooner, a third larger, for trying things out."""
     size_kb = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) // 1024
     defines = {
         "VERSION": version, "TREE": tree.as_posix(), "OUTFILE": target.as_posix(), "ICON": icon.as_posix(),
+        "BANNER": banner.as_posix(),
         "SIZE_KB": str(size_kb), "SOURCE": SOURCE.as_posix(),
     }  # fmt: skip
     command = [

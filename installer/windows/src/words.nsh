@@ -3,6 +3,9 @@
   LangString ${NAME} ${LANG_ENGLISH} "${ENGLISH}"
   LangString ${NAME} ${LANG_SIMPCHINESE} "${CHINESE}"
 !macroend
+!insertmacro SENTENCE WELCOME \
+  "Lanewise runs Mixture-of-Experts models that are larger than your VRAM: it finds the best split between graphics card and RAM, and runs llama.cpp with it.$\r$\n$\r$\nIt is installed for you alone and needs no administrator. Nothing leaves your computer.$\r$\n$\r$\n$_CLICK" \
+  "Lanewise 让显存装不下的 MoE 模型也能运行：它为显卡和内存找到最佳分配，并用 llama.cpp 运行。$\r$\n$\r$\n只为当前用户安装，不需要管理员权限。任何数据都不会离开您的电脑。$\r$\n$\r$\n$_CLICK"
 !insertmacro SENTENCE NEEDS_64_BIT \
   "Lanewise needs 64-bit Windows. Nothing was installed." \
   "Lanewise 需要 64 位 Windows。没有安装任何内容。"
