@@ -17,6 +17,7 @@ VERBS: Mapping[str, str] = {
     "verify": "app.cli.verify_verb",
     "launch": "app.cli.launch_verb",
     "export": "app.cli.export_verb",
+    "stress": "app.cli.stress_verb",
     "engines": "app.cli.engines_verb",
     "doctor": "app.cli.doctor_verb",
     "selftest": "app.cli.selftest_verb",

@@ -19,6 +19,7 @@ _TIMEOUT_S = 10.0
 _COMPLETION_TIMEOUT_S = 600.0
 _LONGEST_REASON = 300
 _MOST_MODELS = 100
+_MOST_TOKENS = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,17 @@ class ServerClient:
         names = (entry.get("id") for entry in listed[:_MOST_MODELS] if isinstance(entry, dict))
         return tuple(name[:_LONGEST_REASON] for name in names if isinstance(name, str))
 
+    def has_page(self) -> bool:
+        """Does the server show a page of its own to a browser? A build may come without, or it is switched off.
+        Raises ProblemError when nobody answers."""
+        import httpx
+
+        try:
+            with self._http.stream("GET", "/", headers={"Accept": "text/html"}) as response:
+                return response.status_code == 200
+        except httpx.HTTPError as error:
+            raise fail("server_unreachable", url=self.url, why=_reason(error)) from error
+
     def slots(self, at_s: float) -> tuple[SlotSample, ...]:
         """``GET /slots``: what every slot does now; ``at_s`` is the time to write down. Raises ProblemError."""
         data = self._json("GET", "/slots", None, _TIMEOUT_S)
@@ -116,7 +128,7 @@ class ServerClient:
 
     def stream_chat(
         self,
-        messages: Sequence[Mapping[str, str]],
+        messages: Sequence[Mapping[str, object]],
         on_event: Callable[[ChatEvent], None],
         stop_event: threading.Event,
         max_tokens: int | None = None,
@@ -146,7 +158,48 @@ class ServerClient:
         on_event(done)
         return done
 
-    def _chat_events(self, body: Mapping[str, object], stop_event: threading.Event) -> Iterator[ChatEvent]:
+    def fill_context(
+        self,
+        tokens: Sequence[int],
+        n_predict: int,
+        on_event: Callable[[ChatEvent], None],
+        stop_event: threading.Event,
+    ) -> bool:
+        """``POST /completion`` with token numbers instead of text, nothing of it kept by the server's prompt cache.
+
+        Progress and timings go to ``on_event``. True when it ended by itself, False when ``stop_event`` ended it.
+        Raises ProblemError.
+        """
+        body: dict[str, object] = {
+            "prompt": list(tokens),
+            "n_predict": n_predict,
+            "ignore_eos": True,
+            "cache_prompt": False,
+            "stream": True,
+            "timings_per_token": True,
+            "return_progress": True,
+        }
+        for event in self._chat_events(body, stop_event, "/completion"):
+            on_event(event)
+        return not stop_event.is_set()
+
+    def slot_context(self) -> int | None:
+        """Tokens that one slot can hold, by ``GET /props``; None: the server does not tell. Raises ProblemError."""
+        settings = self.props().get("default_generation_settings")
+        n_ctx = settings.get("n_ctx") if isinstance(settings, dict) else None
+        return n_ctx if isinstance(n_ctx, int) and 0 < n_ctx < _MOST_TOKENS else None
+
+    def vocab_size(self) -> int | None:
+        """Tokens that the model knows, by ``GET /v1/models``; None: the server does not tell. Raises ProblemError."""
+        data = self._json("GET", "/v1/models", None, _TIMEOUT_S)
+        listed = data.get("data") if isinstance(data, dict) else None
+        meta = listed[0].get("meta") if isinstance(listed, list) and listed and isinstance(listed[0], dict) else None
+        n_vocab = meta.get("n_vocab") if isinstance(meta, dict) else None
+        return n_vocab if isinstance(n_vocab, int) and 0 < n_vocab < _MOST_TOKENS else None
+
+    def _chat_events(
+        self, body: Mapping[str, object], stop_event: threading.Event, path: str = "/v1/chat/completions"
+    ) -> Iterator[ChatEvent]:
         """Events until the end of the stream; ends silently when cancelled."""
         import httpx
 
@@ -155,7 +208,7 @@ class ServerClient:
             try:
                 with http.stream(
                     "POST",
-                    f"{self.url}/v1/chat/completions",
+                    f"{self.url}{path}",
                     headers=self._headers,
                     json=body,
                     extensions={"trace": closer.trace},

@@ -41,12 +41,14 @@ from app.session.run_controller import RunController
 from app.session.settings_keeper import SettingsKeeper
 from app.session.snapshot_files import read_machine, saved_machine
 from app.session.state import EnginePhase, EngineState, RunPhase
+from app.session.stress_controller import StressController
 from app.session.trades_controller import TradesController
 from app.session.verify_controller import VerifyController
 from app.session.wishes import BoardWishes, RunWishes
 from app.settings import Settings
 from app.work.engines import capabilities_of
 from app.work.models import open_model
+from app.work.stress import StressEngine
 from app.work.verifying import Verification
 
 
@@ -89,9 +91,11 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.learning = LearningController(
             self._jobs, self.paths, self._board, self.machine, self._engine, self._run, self
         )
+        self.stress = StressController(self._jobs, self.paths, self._run, self._stress_around, self)
         self._trades = TradesController(self._jobs, self)
         self.plan_files = PlanFilesController(self._jobs, self._board, self)
         self.plan_files.hash_of = self.engines.hash_of
+        self.plan_files.stamp_of, self.plan_files.on_stamp = self.stress.stamp_of, self.stress.take_over
         self.paste = PasteController(self._jobs, self._board, self)
         self.launching = LaunchController(
             self._jobs,
@@ -128,6 +132,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.plan_files.file_used.connect(self._on_plan_file)
         self._verify.changed.connect(self._on_verified)
         self.learning.failed.connect(self.message_raised)
+        self.stress.failed.connect(self.message_raised)
         self._trades.changed.connect(self.trades_changed)
         self._run.changed.connect(self._on_run_changed)
         self._run.chat_changed.connect(self.chat_changed)
@@ -197,6 +202,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self._jobs.run(lambda: leftover_servers(self.paths), self._on_leftovers)
         self._jobs.run(lambda: remove_remains(self.paths), lambda *_: None)
         self.learning.load()
+        self.stress.load()
 
     @Slot()
     def _tell_start_problem(self) -> None:
@@ -220,6 +226,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.engines.close()
         self.machine.close()
         self.other_apps.forget()
+        self.stress.cancel()
         self._run.close()
         self._jobs.close(interrupt=end_tools)
 
@@ -274,6 +281,9 @@ class AppSession(BoardWishes, RunWishes, QObject):
     def launch(self) -> None:
         """Run the plan, unless something stands in the way (``launching.question``)."""
         self.launching.launch()
+
+    def _stress_around(self) -> tuple[HardwareSnapshot | None, StressEngine]:
+        return self.hardware, StressEngine(self.engine.build or "", self.engines.hash_of(self.engine.path) or "")
 
     def _surroundings(self) -> tuple[HardwareSnapshot | None, Capabilities]:
         return self.hardware, capabilities_of(self._engine.handle)

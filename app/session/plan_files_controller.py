@@ -20,6 +20,7 @@ from app.work.exporting import command_text, export_any, export_plan
 from app.work.plan_file import SavedPlan, read_plan_file
 from app.work.plan_opening import open_plan
 from app.work.planning import plan_and_notes
+from app.work.stress_stamp import StressStamp
 
 _MOST_RECENT = 8
 
@@ -56,6 +57,8 @@ class PlanFilesController(QObject):
         self._board = board
         self.binary: EngineBinary | None = None
         self.hash_of: Callable[[str | None], str | None] = lambda path: None
+        self.stamp_of: Callable[[Plan | None], StressStamp | None] = lambda plan: None
+        self.on_stamp: Callable[[StressStamp | None], None] = lambda stamp: None
         self.path: str | None = None
         self.comparison: Comparison | None = None
         self.last_model: str | None = None
@@ -99,7 +102,7 @@ class PlanFilesController(QObject):
             return False
         try:
             engine = self.hash_of(None if self.binary is None else self.binary.path)
-            export_plan(Path(target), plan, inputs.model, inputs.capabilities, engine)
+            export_plan(Path(target), plan, inputs.model, inputs.capabilities, engine, self.stamp_of(plan))
         except ProblemError as error:
             self.message_raised.emit(error.problem)
             return False
@@ -127,6 +130,7 @@ class PlanFilesController(QObject):
         opened = open_plan(saved, inputs)
         self._board.load(opened.inputs, opened.placement, say("undo.open_plan", name=name))
         self._is_in(saved.path)
+        self.on_stamp(saved.stamp)
         problems = (*opened.problems, *self._other_engine(saved))
         if problems:
             lost = tuple(say_problem(problem) for problem in problems)

@@ -12,6 +12,7 @@ from app.common.problem import ProblemError
 from app.diagnose.buffers import compare_buffers
 from app.engine.events import BuffersKnown, EngineEvent, Exited, LoadProgress, LogLine, Ready, Starting
 from app.engine.locate import EngineBinary
+from app.engine.logparse import EngineBuffer
 from app.engine.process import ServerProcess, start_server
 from app.hardware.types import HardwareSnapshot
 from app.monitor.loop import MonitorLoop
@@ -77,6 +78,10 @@ class RunController(QObject):
     def plan(self) -> Plan | None:
         """The plan that was launched last."""
         return self._plan
+
+    def engine_buffers(self) -> tuple[EngineBuffer, ...]:
+        """What the engine has said that it allocated; from any thread."""
+        return () if self._server is None else self._server.buffers
 
     def log_text(self) -> str:
         """The last lines of the engine's output."""

@@ -42,4 +42,66 @@ _BEFORE: Entries = {
     ),
 }
 
-ENTRIES: Entries = {**_BEFORE}
+_STRESS: Entries = {
+    "cli.verb.stress": (
+        "Launch the plan, fill its context once and tell the peak memory of every device.",
+        "启动方案，填满一次上下文，并报告每个设备的内存峰值。",
+    ),
+    "cli.group.stress": ("stress test", "压力测试"),
+    "cli.help.depth": (
+        "tokens of the one long prompt; otherwise all that a slot holds",
+        "长提示的token数；默认填满一个槽位",
+    ),
+    "stress.loading": ("Starting the server…", "正在启动服务器…"),
+    "stress.filling": (
+        "Filling the context: {done:num} of {total:num} tokens",
+        "正在填充上下文：{done:num} / {total:num} token",
+    ),
+    "stress.cancelled": ("The stress test was ended early; nothing was kept.", "压力测试已提前结束，未保存结果。"),
+    "stress.safe": (
+        "Safe at {depth:num} tokens: at the worst moment {margin:size} were left.",
+        "在 {depth:num} token时安全：最紧张时仍剩 {margin:size}。",
+    ),
+    "stress.unsafe": (
+        "Not safe at {depth:num} tokens: a device ran over. Put more expert layers in RAM or shorten the context.",
+        "在 {depth:num} token时不安全：有设备超出容量。请把更多专家层放到内存，或缩短上下文。",
+    ),
+    "stress.peak": ("Peak", "峰值"),
+    "stress.margin": ("Left", "剩余"),
+    "stress.source.driver": ("whole card, by the driver", "整张显卡（驱动报告）"),
+    "stress.source.process": ("the server alone, by the driver", "仅服务器（驱动报告）"),
+    "stress.source.engine": ("the engine's own sum", "引擎自报总量"),
+    "stress.source.system": ("the server; left of the whole system", "服务器占用；剩余为全系统"),
+    "problem.stress_cut_short": (
+        "The server ended the stress prompt of {depth:num} tokens early. Look at its log, or try a smaller depth.",
+        "服务器提前结束了 {depth:num} token的压力提示。请查看其日志，或减小深度后重试。",
+    ),
+    "stress.button": ("Test the full context", "测试满上下文"),
+    "stress.button_tip": (
+        "Fills the context once with one long prompt and records the peak memory of every device. No text is used.",
+        "用一条长提示填满上下文，并记录每个设备的内存峰值。不使用任何文本。",
+    ),
+    "stress.cancel": ("Cancel", "取消"),
+    "stress.details": (
+        "{device}: peak {peak:size}, {margin:size} left ({source})",
+        "{device}：峰值 {peak:size}，剩余 {margin:size}（{source}）",
+    ),
+    "stress.stamp": (
+        "Tested at {depth:num} tokens on {date} with {build}: {margin:size} left on {device}.",
+        "{date} 用 {build} 在 {depth:num} token下测试过：{device} 剩余 {margin:size}。",
+    ),
+    "stress.stamp_unsafe": (
+        "Tested at {depth:num} tokens on {date} with {build}: {device} ran over.",
+        "{date} 用 {build} 在 {depth:num} token下测试过：{device} 超出容量。",
+    ),
+    "stress.stamp_unknown": (
+        "Tested at {depth:num} tokens on {date} with {build}; what was left, nobody tells.",
+        "{date} 用 {build} 在 {depth:num} token下测试过；剩余量无从得知。",
+    ),
+    "stress.idle": (
+        "Is the whole context safe? One long prompt fills it and records the peak memory.",
+        "满上下文是否安全？用一条长提示填满它，并记录内存峰值。",
+    ),
+}
+
+ENTRIES: Entries = {**_BEFORE, **_STRESS}

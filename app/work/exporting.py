@@ -21,6 +21,7 @@ from app.planner.types import Plan
 from app.words import say, say_problem
 from app.work.plan_file import plan_text
 from app.work.planning import alias_of
+from app.work.stress_stamp import StressStamp
 
 SERVER = "llama-server"
 """What is written where no engine is known yet: found on PATH by whoever runs the command."""
@@ -86,13 +87,19 @@ def export_script(path: Path, program: str | None, argv: Sequence[str], shell: s
 
 
 def export_plan(
-    path: Path, plan: Plan, model: ModelInfo, capabilities: Capabilities, engine_sha256: str | None = None
+    path: Path,
+    plan: Plan,
+    model: ModelInfo,
+    capabilities: Capabilities,
+    engine_sha256: str | None = None,
+    stamp: StressStamp | None = None,
 ) -> None:
-    """Write the plan as a file that ``--plan`` and the window open, with the hash of its engine where that is known.
+    """Write the plan as a file that ``--plan`` and the window open, with the hash of its engine where that is known,
+    and the stamp of its stress run where there was one.
 
     Raises ProblemError ``export_failed``.
     """
-    _write_text(path, plan_text(plan, model, capabilities, engine_sha256))
+    _write_text(path, plan_text(plan, model, capabilities, engine_sha256, stamp))
 
 
 def export_preset(path: Path, plan: Plan, section: str, capabilities: Capabilities) -> None:

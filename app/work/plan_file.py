@@ -23,6 +23,7 @@ from app.planner.kv import CACHE_TYPES
 from app.planner.presets import PRESETS
 from app.planner.types import KvHome, Override, Plan, Wishes
 from app.work.planning import alias_of
+from app.work.stress_stamp import StressStamp, stamp_from, stamp_json
 
 FORMAT = "lanewise-plan"
 VERSION = 1
@@ -78,10 +79,18 @@ class SavedPlan:
     alias: str | None = None
     problems: tuple[Problem, ...] = ()
     engine: SavedEngine = SavedEngine()
+    stamp: StressStamp | None = None
 
 
-def plan_text(plan: Plan, model: ModelInfo, capabilities: Capabilities, engine_sha256: str | None = None) -> str:
-    """The file's content. Secrets are left out. ``engine_sha256``: of the engine in use, where it is known."""
+def plan_text(
+    plan: Plan,
+    model: ModelInfo,
+    capabilities: Capabilities,
+    engine_sha256: str | None = None,
+    stamp: StressStamp | None = None,
+) -> str:
+    """The file's content. Secrets are left out. ``engine_sha256``: of the engine in use, where it is known. ``stamp``:
+    of this plan's stress run, if there was one."""
     server = read_command(plan.argv, capabilities)
     alias = None if server.alias == alias_of(model) else server.alias  # the file's own name is found again
     wishes = {f.name: getattr(plan.wishes, f.name) for f in fields(Wishes)}
@@ -110,6 +119,8 @@ def plan_text(plan: Plan, model: ModelInfo, capabilities: Capabilities, engine_s
     }
     if plan.wishes.preset == "fit":
         del content["placement"]
+    if stamp is not None:
+        content["stress"] = stamp_json(stamp)
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -142,6 +153,7 @@ def read_plan_file(path: Path) -> SavedPlan:
     if isinstance(engine, dict):
         build, sha256 = engine.get("build"), engine.get("sha256")
         saved = replace(saved, engine=SavedEngine(_plain(build), _plain(sha256)))
+    saved = replace(saved, stamp=stamp_from(content.get("stress")))
     if "placement" in content:
         placement = reader.mapping(content, "placement")
         saved = replace(saved, runs=_saved_runs(reader, placement), rules=_saved_rules(reader, placement))

@@ -2,6 +2,9 @@
 
 from PySide6.QtCore import QObject, Signal
 
+from app.session.stress_controller import StressState
+from app.work.stress import StressProgress
+
 
 class FakeLaunching(QObject):
     """What ``AppSession.launching`` shows."""
@@ -25,3 +28,36 @@ class FakeLaunching(QObject):
     def dismiss(self):
         self._wished.append(("dismiss",))
         self.ask(None)
+
+
+class FakeStress(QObject):
+    """What ``AppSession.stress`` shows; a test sets the stamp and the progress."""
+
+    changed = Signal()
+    failed = Signal(object)
+
+    def __init__(self, wished):
+        super().__init__()
+        self._wished = wished
+        self.state = StressState()
+        self.may_start = False
+        self.stamp = None
+
+    @property
+    def is_running(self):
+        return self.state.progress is not None
+
+    def stamp_of(self, _plan):
+        return self.stamp
+
+    def start(self, depth=None):
+        self._wished.append(("stress", depth))
+        self.show(StressState(StressProgress("filling", 1024, 4096)))
+
+    def cancel(self):
+        self._wished.append(("stress_cancel",))
+        self.show(StressState())
+
+    def show(self, state=None, stamp=None):
+        self.state, self.stamp = state or StressState(), stamp
+        self.changed.emit()

@@ -26,7 +26,7 @@ from app.work.planning import plan_inputs
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_files import FakePaste, FakePlanFiles
-from tests.qt.fake_launching import FakeLaunching
+from tests.qt.fake_launching import FakeLaunching, FakeStress
 from tests.qt.fake_learning import FakeLearning
 from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps
 
@@ -71,6 +71,7 @@ class FakeSession(QObject):
         self.learning = FakeLearning(self)
         self.doctor = FakeDoctor(self)
         self.launching = FakeLaunching(self.wished)
+        self.stress = FakeStress(self.wished)
         self._board = BoardState(Wishes())
         self._columns = {}
         if model is not None:

@@ -32,6 +32,7 @@ from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, Engi
 from app.settings import Settings
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
+from tests.qt.fake_launching import FakeStress
 from tests.qt.fake_learning import FakeLearning
 from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps
 
@@ -340,6 +341,7 @@ class FakeSession(QObject):
         self.settings = Settings(language="en", theme="light", shell="powershell")
         self.engines = FakeEngines(self)
         self.learning = FakeLearning(self)
+        self.stress = FakeStress(self.calls)
         self.log = ""
         self.ring = RingBuffer(1200)
 

@@ -17,6 +17,7 @@ from app.ui.pages.plan_kept import KeptLine
 from app.ui.pages.plan_overrides import OverridesCard
 from app.ui.pages.plan_side import SidePanel
 from app.ui.pages.plan_slider import ExpertSlider
+from app.ui.pages.plan_stamp import PlanStamp
 from app.ui.pages.plan_wishes import WishesRow
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
 from app.ui.widgets.empty_state import EmptyState
@@ -58,6 +59,7 @@ class PlanPage(QWidget):
         self.files = PlanFileActions(session, self)
         self.header = PlanHeader(session)
         self.header.set_plan_menu(plan_menu(self.files, session, self.header))
+        self.stamp = PlanStamp(session)
         self.wishes = WishesRow(session)
         self.slider = ExpertSlider(session)
         self.board = Board(session)
@@ -83,6 +85,7 @@ class PlanPage(QWidget):
         head.setContentsMargins(16, 10, 16, 8)
         head.setSpacing(7)
         head.addWidget(self.header)
+        head.addWidget(self.stamp)
         head.addWidget(self.wishes)
         self._stack.addWidget(self._planning())
         self._stack.addWidget(self._invitation())

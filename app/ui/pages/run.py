@@ -17,6 +17,7 @@ from app.ui.pages.run_history import HistoryReader, cpu_load
 from app.ui.pages.run_log import LogPane
 from app.ui.pages.run_plots import RunPlots
 from app.ui.pages.run_splitter import GapSplitter
+from app.ui.pages.run_stress import StressRow
 from app.ui.pages.run_words import before_launch, failure_sentence, plan_line
 from app.words import say
 
@@ -45,6 +46,7 @@ class RunPage(QWidget):
         self._is_stale = False
         self.other_apps: QWidget | None = None
         self.header = RunHeader()
+        self.stress = StressRow(session)
         self.plots = RunPlots(self._reader.read)
         self.chat = ChatPane()
         self.log = LogPane()
@@ -65,6 +67,7 @@ class RunPage(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.header)
+        layout.addWidget(self.stress)
         layout.addWidget(frame, 1)
 
     def _connect(self) -> None:
