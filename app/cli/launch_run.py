@@ -26,6 +26,7 @@ from app.cli.launch_events import (
 from app.cli.launch_text import event_lines
 from app.common.problem import Problem, ProblemError, Severity
 from app.diagnose.buffers import compare_buffers
+from app.diagnose.placement_check import placement_findings
 from app.engine.events import EngineEvent, Exited, LogLine, Ready, Starting
 from app.engine.logparse import EngineBuffer
 from app.engine.port_holder import next_free_port, port_holder
@@ -160,7 +161,9 @@ class LaunchRun:
         rows = compare_buffers(plan.estimate, ready.buffers)
         took_s = self._ready_at - self._started_at
         self._tell(ready_event(ready.url, ready.pid, ready.affinity, rows, self._spec.key, took_s))
-        for problem in readiness_findings(plan, self._spec.cpus, ready.affinity, rows):
+        log = server.reader
+        moved = placement_findings(plan, log.n_ctx, tuple(log.moved), rows)
+        for problem in (*readiness_findings(plan, self._spec.cpus, ready.affinity, rows), *moved):
             self._tell(finding_event(problem), problem)
         if self._is_stopping:
             return

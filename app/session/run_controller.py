@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from app.common.paths import AppPaths
 from app.common.problem import ProblemError
 from app.diagnose.buffers import compare_buffers
+from app.diagnose.placement_check import placement_findings
 from app.engine.events import BuffersKnown, EngineEvent, Exited, LoadProgress, LogLine, Ready, Starting
 from app.engine.locate import EngineBinary
 from app.engine.logparse import EngineBuffer
@@ -66,8 +67,14 @@ class RunController(QObject):
         self._log_timer.timeout.connect(self._flush_log)
         self._chat = ChatController(jobs, self)
         self._chat.changed.connect(self.chat_changed)
+        self._chat.failed.connect(self.failed)
         self._event.connect(self._on_event, Qt.ConnectionType.QueuedConnection)
         self._sample.connect(self._on_sample, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def talk(self) -> ChatController:
+        """The conversation with the server."""
+        return self._chat
 
     @property
     def chat(self) -> ChatState:
@@ -128,7 +135,7 @@ class RunController(QObject):
     def send_prompt(self, text: str) -> None:
         """Ask the running server."""
         if self.state.phase is RunPhase.READY and self.state.url is not None:
-            self._chat.ask(self.state.url, self.state.api_key, text)
+            self._chat.ask(self.state.url, self.state.api_key, text, self._chat.take_pending())
 
     def stop_answer(self) -> None:
         """Stop the answer; the server goes on."""
@@ -176,6 +183,7 @@ class RunController(QObject):
                 self.state = state if self.state.phase is RunPhase.STARTING else self.state
                 self._check_buffers()
                 self._start_monitor(number, url=event.url)
+                self._chat.serve(event.url, self.state.api_key)
             case Exited():
                 self._on_exited(event)
 
@@ -191,7 +199,9 @@ class RunController(QObject):
     def _check_buffers(self) -> None:
         if self._server is None or self._plan is None:
             return
-        self._set(replace(self.state, buffers=compare_buffers(self._plan.estimate, self._server.buffers)))
+        rows, log = compare_buffers(self._plan.estimate, self._server.buffers), self._server.reader
+        findings = placement_findings(self._plan, log.n_ctx, tuple(log.moved), rows)
+        self._set(replace(self.state, buffers=rows, findings=findings))
 
     def _start_monitor(self, number: int, url: str | None) -> None:
         self._stop_monitor()

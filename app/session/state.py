@@ -44,7 +44,8 @@ class RunPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """The server now. ``affinity`` is what the system reports for the process, not what we asked for."""
+    """The server now. ``affinity`` is what the system reports for the process, not what we asked for. ``findings``: what
+    the engine did otherwise than planned while it loaded."""
 
     phase: RunPhase
     url: str | None = None
@@ -59,6 +60,7 @@ class RunState:
     problem: Problem | None = None
     plan_differs: bool = False
 
+    findings: tuple[Problem, ...] = ()
 
 class ChatPhase(StrEnum):
     """The life of one answer."""

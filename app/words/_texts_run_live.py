@@ -60,11 +60,11 @@ _STRESS: Entries = {
     "stress.cancelled": ("The stress test was ended early; nothing was kept.", "压力测试已提前结束，未保存结果。"),
     "stress.safe": (
         "Safe at {depth:num} tokens: at the worst moment {margin:size} were left.",
-        "在 {depth:num} token时安全：最紧张时仍剩 {margin:size}。",
+        "在 {depth:num} token 时安全：最紧张时仍剩 {margin:size}。",
     ),
     "stress.unsafe": (
         "Not safe at {depth:num} tokens: a device ran over. Put more expert layers in RAM or shorten the context.",
-        "在 {depth:num} token时不安全：有设备超出容量。请把更多专家层放到内存，或缩短上下文。",
+        "在 {depth:num} token 时不安全：有设备超出容量。请把更多专家层放到内存，或缩短上下文。",
     ),
     "stress.peak": ("Peak", "峰值"),
     "stress.margin": ("Left", "剩余"),
@@ -88,15 +88,15 @@ _STRESS: Entries = {
     ),
     "stress.stamp": (
         "Tested at {depth:num} tokens on {date} with {build}: {margin:size} left on {device}.",
-        "{date} 用 {build} 在 {depth:num} token下测试过：{device} 剩余 {margin:size}。",
+        "{date} 用 {build} 在 {depth:num} token 下测试过：{device} 剩余 {margin:size}。",
     ),
     "stress.stamp_unsafe": (
         "Tested at {depth:num} tokens on {date} with {build}: {device} ran over.",
-        "{date} 用 {build} 在 {depth:num} token下测试过：{device} 超出容量。",
+        "{date} 用 {build} 在 {depth:num} token 下测试过：{device} 超出容量。",
     ),
     "stress.stamp_unknown": (
         "Tested at {depth:num} tokens on {date} with {build}; what was left, nobody tells.",
-        "{date} 用 {build} 在 {depth:num} token下测试过；剩余量无从得知。",
+        "{date} 用 {build} 在 {depth:num} token 下测试过；剩余量无从得知。",
     ),
     "stress.idle": (
         "Is the whole context safe? One long prompt fills it and records the peak memory.",
@@ -104,4 +104,17 @@ _STRESS: Entries = {
     ),
 }
 
-ENTRIES: Entries = {**_BEFORE, **_STRESS}
+_PLACEMENT: Entries = {
+    "problem.context_smaller": (
+        "The engine runs with a context of {n_ctx:num} tokens instead of {wanted:num}. Free memory, or plan a smaller one.",
+        "引擎实际使用的上下文是 {n_ctx:num} token，而不是 {wanted:num}。请释放内存，或在方案中缩短上下文。",
+    ),
+    "problem.tensors_refused": (
+        "{device} did not take {n:count tensor|tensors} ({tensor} first; {n_bytes:size}): they are on {got} instead. "
+        "Move them there in the plan, or take a quantisation that {device} knows.",
+        "{device} 无法容纳 {n} 个张量（首个为 {tensor}，{n_bytes:size}），它们被放到了 {got}。"
+        "请在方案中把它们放到那里，或换用 {device} 支持的量化格式。",
+    ),
+}
+
+ENTRIES: Entries = {**_BEFORE, **_STRESS, **_PLACEMENT}

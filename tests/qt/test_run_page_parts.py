@@ -15,7 +15,7 @@ from app.common.units import MIB
 from app.monitor.ring import RingBuffer
 from app.monitor.sample import Sample
 from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
-from app.ui.pages.run_buffers import BufferModel, check_told, difference_text
+from app.ui.pages.run_buffers import BufferModel, BufferPane, check_told, difference_text
 from app.ui.pages.run_chat_view import ChatView
 from app.ui.pages.run_history import HistoryReader, cpu_load
 from app.ui.pages.run_log import LogPane
@@ -190,7 +190,7 @@ def test_that_an_error_stands_under_its_question(view):
     text = view.toPlainText()
     assert text.startswith("You\nq\nAnswer\nhalf an ans\n")
     assert "gone" in text
-    assert text.endswith("HTTP 500")
+    assert text.endswith("HTTP 500\n   Copy   Ask again")
 
 
 def test_that_a_reader_who_scrolled_up_is_left_alone(view):
@@ -271,3 +271,13 @@ def test_that_rows_say_difference_and_check_in_words(qapp):
 
 def test_that_a_figure_that_cannot_be_compared_is_not_called_untold():
     assert check_told(BufferRow("RAM", "weights", MIB, 2 * MIB, None)).text == "— not judged"
+
+
+def test_that_what_the_engine_did_otherwise_stands_over_the_buffers(qtbot):
+    pane = BufferPane()
+    qtbot.addWidget(pane)
+    assert pane.findings == ""
+    pane.set_rows((), (Problem("context_smaller", params={"n_ctx": 2048, "wanted": 4096}),))
+    assert "2 048 tokens instead of 4 096" in pane.findings
+    pane.set_rows(())
+    assert pane.findings == ""

@@ -9,6 +9,7 @@ from PySide6.QtGui import QBrush
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QLabel, QTableView, QWidget
 from typing_extensions import override
 
+from app.common.problem import Problem
 from app.common.units import KIB, MIB, size_text
 from app.session.state import BufferRow
 from app.ui.pages.run_words import Told
@@ -16,7 +17,7 @@ from app.ui.theme.fonts import scaled, tabular
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import SectionTitle, set_look
-from app.words import ENTRIES, say
+from app.words import ENTRIES, say, say_problem
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -139,11 +140,16 @@ class BufferPane(CardFrame):
         self._empty.setWordWrap(True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._table = self._make_table()
+        self._findings = QLabel()
+        self._findings.setWordWrap(True)
+        self._findings.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        set_look(self._findings, "warning")
         head = QHBoxLayout()
         head.addWidget(SectionTitle(say("run.buffers")))
         head.addStretch(1)
         head.addWidget(self._summary)
         self.body.addLayout(head)
+        self.body.addWidget(self._findings)
         self.body.addWidget(self._empty, 1)
         self.body.addWidget(self._table, 1)
         self.set_rows(())
@@ -173,14 +179,21 @@ class BufferPane(CardFrame):
         return self._model
 
     @property
+    def findings(self) -> str:
+        """What else is otherwise than planned; empty when nothing is."""
+        return self._findings.text()
+
+    @property
     def summary(self) -> str:
         """The result in words."""
         return self._summary.text()
 
-    def set_rows(self, rows: Sequence[BufferRow]) -> None:
-        """Show these; none = the run has not told yet."""
+    def set_rows(self, rows: Sequence[BufferRow], findings: Sequence[Problem] = ()) -> None:
+        """Show these; none = the run has not told yet. ``findings``: what else is otherwise than planned."""
         self._model.set_rows(rows)
         told = summary_told(rows)
+        self._findings.setText("\n".join(say_problem(problem) for problem in findings))
+        self._findings.setVisible(bool(findings))
         self._summary.setText(told.text)
         set_look(self._summary, told.tone)
         self._empty.setVisible(not rows)
