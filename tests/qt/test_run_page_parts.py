@@ -190,7 +190,7 @@ def test_that_an_error_stands_under_its_question(view):
     text = view.toPlainText()
     assert text.startswith("You\nq\nAnswer\nhalf an ans\n")
     assert "gone" in text
-    assert text.endswith("HTTP 500\n   Copy   Ask again")
+    assert text.endswith("HTTP 500")
 
 
 def test_that_a_reader_who_scrolled_up_is_left_alone(view):
