@@ -427,13 +427,14 @@ LINT = {
 }
 CLOSING_LINE = re.compile(r"(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s")
 NO_QT = ["-p", "no:pytest-qt"]
+HANGS_IN_QT = ["-o", "faulthandler_timeout=110"]  # tells where C code hangs; a thread for each test: not for thousands
 PYTEST = {
     "unit": ["tests/unit", "-m", "not slow", *NO_QT],
-    "qt": ["tests/qt"],
+    "qt": ["tests/qt", *HANGS_IN_QT],
     "slow": ["tests/unit", "-m", "slow", *NO_QT],
     "engine": ["tests/engine", *NO_QT],
-    "e2e": ["tests/e2e"],
-    "shots": ["tests/shots"],
+    "e2e": ["tests/e2e", *HANGS_IN_QT],
+    "shots": ["tests/shots", *HANGS_IN_QT],
 }
 NEEDS_QT = ("qt", "e2e", "shots", "tour")
 NEEDS_ENGINE = ("engine", "e2e", "tour")

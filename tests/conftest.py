@@ -1,7 +1,13 @@
-"""What every test gets: a home of its own, the English language, and the same hypothesis examples in every CI run."""
+"""What every test gets: a home of its own, the English language, and the same hypothesis examples in every CI run.
+
+Two things keep the ``unit`` stage (``-m "not slow"``) short without leaving anything out. Of the cases of a test marked
+``share(n)`` it runs n, always the same; the others are ``slow``. Hypothesis makes few examples there and many in the
+``slow`` stage, where its tests run once more.
+"""
 
 import itertools
 import os
+import random
 
 import hypothesis
 import pytest
@@ -12,15 +18,39 @@ from app.words import Language, set_language
 
 # No deadline: the machine's load must not decide. In CI the examples are derived from the test, so that a change that
 # does not touch a test cannot make it fail.
-hypothesis.settings.register_profile("lanewise", deadline=None, max_examples=30)
-hypothesis.settings.register_profile("lanewise-ci", deadline=None, max_examples=20, derandomize=True, database=None)
-hypothesis.settings.load_profile("lanewise-ci" if os.environ.get("CI") else "lanewise")
+IN_CI = {"derandomize": True, "database": None} if os.environ.get("CI") else {}
+EXAMPLES = {"not slow": 8, "slow": 40}
+for _stage in ("not slow", "slow", ""):
+    hypothesis.settings.register_profile(_stage, deadline=None, max_examples=EXAMPLES.get(_stage, 20), **IN_CI)
 
 # Taken before any test redirects it: the engine that `dev.py` built lies in the user's own cache folder.
 _USER_PATHS = app_paths()
 _USER_ENGINE = os.environ.get("LANEWISE_ENGINE")
 
 _numbers = itertools.count()
+
+
+def pytest_configure(config):
+    stage = config.getoption("markexpr")
+    hypothesis.settings.load_profile(stage if stage in EXAMPLES else "")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Before ``-m`` chooses: what is beyond a share is slow; generated examples belong to both stages."""
+    shared = {}
+    for item in items:
+        share = item.get_closest_marker("share")
+        if share and not item.get_closest_marker("slow"):
+            shared.setdefault((item.nodeid.split("[")[0], share.args[0]), []).append(item)
+        if config.getoption("markexpr") == "slow" and hypothesis.is_hypothesis_test(item.function):
+            item.add_marker(pytest.mark.slow)
+    for (name, count), cases in shared.items():
+        ids = sorted(case.nodeid for case in cases)
+        stays = random.Random(name).sample(ids, min(count, len(ids)))
+        for case in cases:
+            if case.nodeid not in stays:
+                case.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ None. Unknown keys in a file are ignored (a newer version wrote it), missing one
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 import typing
 from collections.abc import Mapping
@@ -83,7 +84,7 @@ def _read_union(kind: Any, data: Any, where: str) -> Any:
 def _read_dataclass(kind: Any, data: Any, where: str) -> Any:
     if not isinstance(data, dict):
         raise ValueError(f"{where}: expected an object")
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     values = {
         f.name: _read(hints[f.name], data[f.name], f"{where}.{f.name}")
         for f in dataclasses.fields(kind)
@@ -93,6 +94,12 @@ def _read_dataclass(kind: Any, data: Any, where: str) -> Any:
         return kind(**values)
     except TypeError as error:
         raise ValueError(f"{where}: {error}") from error
+
+
+@functools.cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    """The types of a class's fields; to resolve them takes far longer than to read a value."""
+    return typing.get_type_hints(kind)
 
 
 def _read_tuple(kind: Any, data: Any, where: str) -> Any:

@@ -1,5 +1,6 @@
 """Real logs and answers of llama-server, kept in tests/data."""
 
+import functools
 import gzip
 import json
 from pathlib import Path
@@ -16,6 +17,12 @@ def log_names(start=""):
 
 
 def log_lines(name):
+    """The lines of one, in a list of the caller's own."""
+    return list(_lines(name))
+
+
+@functools.cache
+def _lines(name):
     packed = LOGS / f"{name}.gz"
     data = gzip.decompress(packed.read_bytes()) if packed.exists() else (LOGS / name).read_bytes()
     return data.decode("utf-8", "replace").splitlines()

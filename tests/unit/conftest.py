@@ -1,3 +1,5 @@
+"""What several folders of the unit tests share."""
+
 import pytest
 
 from app.model.reader import read_model

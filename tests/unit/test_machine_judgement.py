@@ -45,6 +45,7 @@ def test_that_the_reference_model_has_the_types_of_the_published_file():
     assert len(reference_model().expert_blocks) == 48
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("path", MACHINES, ids=lambda p: p.stem)
 @pytest.mark.parametrize("language", list(Language))
 def test_that_every_machine_gets_a_verdict_without_a_gap(path, language):

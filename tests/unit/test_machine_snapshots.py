@@ -10,23 +10,19 @@ from app.hardware.cpu_choice import CpuLimits, choose_cpus, stacked_cache
 from app.hardware.memory_common import theoretical_gbs
 from app.hardware.snapshot_file import load_snapshot
 from app.hardware.types import CoreKind
-from app.model.reader import read_model
 from app.planner.devices import DeviceWishes, device_set
 from app.planner.plan import PlanInputs, make_plan
 from app.planner.types import Wishes
 from app.words import Language, say, say_problem, set_language
 from app.work.machine_facts import machine_groups
 from tests.tools.hardware_data import DATA
-from tests.tools.sparse_models import make_sparse
 
 PATHS = {path.stem: path for path in sorted(DATA.glob("*.json"))}
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("machines") / "qwen3-30b.gguf"
-    make_sparse("qwen3-30b", path, has_vocabulary=False)
-    return read_model(path)
+def model(real_headers):
+    return real_headers["qwen3-30b"]
 
 
 def test_that_there_are_many_kinds_of_machines():
@@ -82,6 +78,7 @@ def test_that_verdict_findings_and_facts_are_sentences(name, language):
         assert fact.value is not None or fact.hint
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", PATHS)
 def test_that_a_plan_can_be_made_for_it(name, model):
     snapshot = load_snapshot(PATHS[name])

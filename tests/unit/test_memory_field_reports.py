@@ -5,13 +5,11 @@ from dataclasses import replace
 import pytest
 
 from app.engine.capabilities import FALLBACK
-from app.model.reader import read_model
 from app.planner.argv import ArgvRequest, to_argv
 from app.planner.command_import import read_command
 from app.planner.command_plan import plan_of_command
 from app.planner.plan import PlanInputs, make_plan
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Placement, Role, Segment, Wishes
-from tests.tools.sparse_models import make_sparse
 
 GIB, MIB = 1 << 30, 1 << 20
 CARD = Device("CUDA0", DeviceKind.GPU, 24 * GIB, 23 * GIB, buffer_name="CUDA0")
@@ -20,10 +18,8 @@ TRANSITION = replace(FALLBACK, flags=FALLBACK.flags | {"--mlock", "--mmap", "--n
 
 
 @pytest.fixture(scope="module")
-def hybrid(tmp_path_factory):
-    path = tmp_path_factory.mktemp("hybrid") / "m.gguf"
-    make_sparse("qwen35moe-35b", path, has_vocabulary=False)
-    return read_model(path)
+def hybrid(real_headers):
+    return real_headers["qwen35moe-35b"]
 
 
 def devices(ram_gib):

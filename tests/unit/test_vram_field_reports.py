@@ -11,7 +11,6 @@ from app.hardware.devices import EngineDevice, with_engine_devices
 from app.hardware.free_now import read_free
 from app.hardware.gpus_nvml import NvmlSession, read_gpus
 from app.hardware.types import GpuInfo, HardwareSnapshot, MemoryInfo
-from app.model.reader import read_model
 from app.monitor.nvml import NvmlSampler
 from app.planner.command_import import read_command
 from app.planner.command_plan import plan_of_command
@@ -19,7 +18,6 @@ from app.planner.plan import PlanInputs
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
 from app.words import say_problem
 from tests.tools.hardware_data import RTX_4080_LAPTOP, FakeNvml, write_files
-from tests.tools.sparse_models import make_sparse
 
 GIB, MIB = 1 << 30, 1 << 20
 
@@ -74,10 +72,8 @@ def test_that_a_sleeping_card_is_not_woken_to_be_asked(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("slots") / "qwen3-30b.gguf"
-    make_sparse("qwen3-30b", path, has_vocabulary=False)
-    return read_model(path)
+def model(real_headers):
+    return real_headers["qwen3-30b"]
 
 
 def _plan(model, *argv):

@@ -23,6 +23,7 @@ def test_that_what_machine_prints_is_what_hardware_takes(run, tmp_path):
     assert run("machine", "--json", "--hardware", saved).json == json.loads(saved.read_text(encoding="utf-8"))
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", SNAPSHOTS)
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
 def test_that_every_machine_is_described_in_words(run, name, language):

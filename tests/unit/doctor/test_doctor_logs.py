@@ -32,6 +32,7 @@ def test_that_a_failed_run_has_its_one_error_first(name):
     assert findings[0].evidence
 
 
+@pytest.mark.share(10)
 @pytest.mark.parametrize("name", GOOD)
 def test_that_the_log_of_a_good_run_has_no_error(name):
     findings = found(log_lines(name))
@@ -40,6 +41,7 @@ def test_that_the_log_of_a_good_run_has_no_error(name):
     assert wanted is None or wanted in [f.code for f in findings]
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", BAD)
 def test_that_a_failure_is_found_in_a_log_with_times_and_names_in_front(name):
     wrapped = [f"2026-01-05T10:11:12.{i % 1000:03}Z llama-1  | {line}\r" for i, line in enumerate(log_lines(name))]

@@ -9,7 +9,6 @@ import pytest
 
 from app.common.capabilities import Capabilities
 from app.engine.capabilities import FALLBACK
-from app.model.reader import read_model
 from app.planner.command_import import read_command
 from app.planner.command_plan import plan_of_command
 from app.planner.effective import OBSERVING, effective_options
@@ -17,7 +16,6 @@ from app.planner.pasted import PasteError, read_pasted
 from app.planner.placement import locations
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
-from tests.tools.sparse_models import make_sparse
 
 CORPUS = Path(__file__).parents[2] / "data" / "commands" / "commands.json"
 COMMANDS = {entry["id"]: entry for entry in json.loads(CORPUS.read_text(encoding="utf-8"))}
@@ -30,14 +28,8 @@ CARDS = DeviceSet(
 
 
 @pytest.fixture(scope="module")
-def qwen3(tmp_path_factory):
-    return _header("qwen3-30b", tmp_path_factory)
-
-
-def _header(name, tmp_path_factory):
-    path = tmp_path_factory.mktemp("header") / f"{name}.gguf"
-    make_sparse(name, path, has_vocabulary=False)
-    return read_model(path)
+def qwen3(real_headers):
+    return real_headers["qwen3-30b"]
 
 
 def _inputs(model):
@@ -73,6 +65,7 @@ def test_that_a_pasted_command_is_read_as_its_shell_would(name):
     assert dict(pasted.variables) == entry["variables"]
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_that_command_to_plan_to_command_changes_no_effective_option(qwen3, imported, name):
     command, result = imported(name)
@@ -85,6 +78,7 @@ def test_that_command_to_plan_to_command_changes_no_effective_option(qwen3, impo
     assert [g.words for g in command.kept] == _in_order(command.kept, result.plan.argv)
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_that_our_own_command_can_be_pasted_back(qwen3, imported, name):
     first = imported(name)[1].plan.argv
@@ -103,6 +97,7 @@ def _in_order(kept, argv):
     return found
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_that_the_plan_has_the_context_slots_and_places_of_the_command(qwen3, imported, name):
     entry = COMMANDS[name]

@@ -100,6 +100,7 @@ def _plans(model):
     yield TWO_CUDA, with_experts_in_ram(model, two, TWO_CUDA, frozenset(range(n // 2, n)))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("name", ["qwen3-30b", "gpt-oss-20b", "qwen3next-80b"])
 def test_that_the_blocks_left_out_change_nothing(real_headers, monkeypatch, name):
     model = real_headers[name]
@@ -149,6 +150,7 @@ def test_that_experts_in_ram_are_copied_to_a_card_but_not_to_a_remote_one(real_h
     assert copied - left >= largest // 2
 
 
+@pytest.mark.share(20)
 @pytest.mark.parametrize("architecture", sorted(ARCH_TENSORS))
 def test_that_every_architecture_gets_a_figure(architecture):
     model = replace(arch_model(architecture, 3), architecture=architecture)

@@ -6,13 +6,11 @@ from app.common.capabilities import Capabilities
 from app.common.problem import Severity
 from app.diagnose.lint import lint
 from app.engine.capabilities import FALLBACK
-from app.model.reader import read_model
 from app.planner.command_import import read_command
 from app.planner.effective import effective_options
 from app.planner.flag_table import from_ini, from_variables
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
-from tests.tools.sparse_models import make_sparse
 from tests.unit.planner.synthetic_boards import FUSED_EXPERTS, SHARED_EXPERTS, SPLIT_EXPERTS, model_of, moe_names
 
 GIB = 1 << 30
@@ -29,14 +27,8 @@ ARTICLE = [
 
 
 @pytest.fixture(scope="module")
-def qwen3(tmp_path_factory):
-    return _header("qwen3-30b", tmp_path_factory)
-
-
-def _header(name, tmp_path_factory):
-    path = tmp_path_factory.mktemp("header") / f"{name}.gguf"
-    make_sparse(name, path, has_vocabulary=False)
-    return read_model(path)
+def qwen3(real_headers):
+    return real_headers["qwen3-30b"]
 
 
 def check(model, argv, devices=ONE, capabilities=FALLBACK, around=()):
@@ -144,8 +136,8 @@ def test_that_a_rule_that_leaves_merged_experts_behind_is_told():
     assert "lint_misses_part" not in codes(check(model, "-ngl 99 -c 512 -np 1 --cpu-moe"))
 
 
-def test_that_layers_without_experts_count_for_n_cpu_moe(tmp_path_factory):
-    deepseek = _header("deepseek-v2-lite", tmp_path_factory)
+def test_that_layers_without_experts_count_for_n_cpu_moe(real_headers):
+    deepseek = real_headers["deepseek-v2-lite"]
     assert "lint_no_experts" in codes(check(deepseek, "-ngl 99 -c 8192 -ncmoe 1"))
     counted = check(deepseek, "-ngl 99 -c 8192 -ncmoe 5")
     assert next(p for p in counted.problems if p.code == "lint_dense_counted").params["moved"] == 4

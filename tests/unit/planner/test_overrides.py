@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.common.capabilities import Capabilities
@@ -261,7 +261,6 @@ def test_that_the_proof_includes_the_homes():
 
 
 @given(boards(synthetic_models(), TWO_GPUS))
-@settings(max_examples=40, deadline=None)
 def test_that_the_rules_of_any_board_reproduce_it_exactly(board):
     model, placement = board
     rules = compiled(model, placement, TWO_GPUS)
@@ -275,12 +274,12 @@ def test_that_the_rules_of_any_board_reproduce_it_exactly(board):
 
 
 @given(st.sampled_from(sorted(ARCH_TENSORS)), st.data())
-@settings(max_examples=40, deadline=None)
 def test_that_boards_of_every_architecture_are_reproduced(arch, data):
     model, placement = data.draw(boards(st.just(arch_model(arch, 12)), TWO_GPUS))
     compiled(model, placement, TWO_GPUS)
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("arch", sorted(a for a, names in ARCH_TENSORS.items() if any("exps" in n for n in names)))
 def test_that_the_experts_of_every_moe_architecture_fit_into_one_short_rule(arch):
     model = arch_model(arch, 60)
@@ -290,7 +289,6 @@ def test_that_the_experts_of_every_moe_architecture_fit_into_one_short_rule(arch
 
 
 @given(boards(st.just(QWEN3), ONE_GPU))
-@settings(max_examples=30, deadline=None)
 def test_that_whole_expert_layers_always_take_one_rule_of_readable_length(board):
     _, placement = board
     blocks = {int(n.split(".")[1]) for n in placement.overrides if n.startswith("blk.")}

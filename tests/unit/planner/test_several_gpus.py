@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.engine.capabilities import FALLBACK
@@ -71,7 +71,6 @@ def test_that_no_walk_over_three_gpus_loses_or_doubles_a_tensor(placement):
     assert sorted(shown) == sorted(t.name for t in MODEL.tensors)
 
 
-@settings(max_examples=40)
 @given(_walks())
 def test_that_every_board_over_three_gpus_can_be_told_to_the_engine(placement):
     named = in_use(THREE, placement)
