@@ -104,6 +104,10 @@ class OptionGroup:
         self._parser.flags.update(dict.fromkeys(flags))
         self._group.add_argument(*flags, action="store_true", help=_help(flags[-1]))
 
+    def folders(self) -> None:
+        """Folders, any number of them, without a dash."""
+        self._group.add_argument("folders", metavar="FOLDER", nargs="*", help=_help("folders"))
+
     def model(self) -> None:
         """The model file, the one argument without a dash. That it was named is checked by ``model_path``."""
         self._group.add_argument("model", metavar="MODEL", nargs="?", help=_help("model"))

@@ -8,6 +8,7 @@ from typing import Protocol, cast
 
 VERBS: Mapping[str, str] = {
     "machine": "app.cli.machine_verb",
+    "models": "app.cli.models_verb",
     "inspect": "app.cli.inspect_verb",
     "plan": "app.cli.plan_verb",
     "fits": "app.cli.fits_verb",
@@ -16,8 +17,8 @@ VERBS: Mapping[str, str] = {
     "lint": "app.cli.lint_verb",
     "verify": "app.cli.verify_verb",
     "launch": "app.cli.launch_verb",
-    "export": "app.cli.export_verb",
     "stress": "app.cli.stress_verb",
+    "export": "app.cli.export_verb",
     "engines": "app.cli.engines_verb",
     "doctor": "app.cli.doctor_verb",
     "selftest": "app.cli.selftest_verb",

@@ -37,6 +37,16 @@ class AppPaths:
         return self.cache / "headers"
 
     @property
+    def models(self) -> Path:
+        """Models that Lanewise downloaded, unless the user chose another folder."""
+        return self.data / "models"
+
+    @property
+    def library_file(self) -> Path:
+        """What is known of the model files of this computer (app/work/library/store.py)."""
+        return self.cache / "library.json"
+
+    @property
     def engine_home(self) -> Path:
         """A private, empty config home for the engine: the user's own config.ini must not override a plan."""
         return self.cache / "engine-home"

@@ -37,7 +37,11 @@ def read_model(path: str | os.PathLike[str]) -> ModelInfo:
     if role is not FileRole.MODEL:
         code = "gguf_not_a_model" if role is FileRole.OTHER else f"gguf_not_a_model_{role.value}"
         raise fail(code, path=text, role=role.value)
-    paths, headers = _all_parts(text, header)
+    return model_of_headers(*_all_parts(text, header))
+
+
+def model_of_headers(paths: tuple[str, ...], headers: list[Header]) -> ModelInfo:
+    """The model of the headers of all its parts. Raises ProblemError for parts that do not belong together."""
     placed = [place_tensors(one, where) for where, one in zip(paths, headers, strict=True)]
     _check_parts(paths, headers, placed)
     return _build(paths, headers, placed)

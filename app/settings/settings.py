@@ -29,6 +29,7 @@ class Settings:
     ``engine_path``: a chosen llama-server (or a folder with one), None = look for it. ``reserve_mib``: MiB of VRAM that
     new plans leave free, None = the planner's default. ``window_geometry`` is Qt's saved geometry as base64 text.
     ``rpc_servers``: HOST:PORT of machines that lend their memory. ``recent_plans``: plan files, the newest first.
+    ``model_folders``: where to look for models, besides other programs' own folders.
     ``engine_mirror``: base address to fetch llama.cpp from instead of the official one.
     """
 
@@ -45,6 +46,7 @@ class Settings:
     engine_mirror: str | None = None
     recent_plans: tuple[str, ...] = ()
     close_with_server: str = "ask"
+    model_folders: tuple[str, ...] = ()
 
 
 def changed(settings: Settings, **changes: Any) -> Settings:

@@ -19,6 +19,7 @@ from app.words import (
     _texts_lint,
     _texts_machine,
     _texts_model,
+    _texts_models,
     _texts_other_apps,
     _texts_plan,
     _texts_run_live,
@@ -34,6 +35,7 @@ def _join() -> dict[str, tuple[str, str]]:
     joined: dict[str, tuple[str, str]] = {}
     areas = (
         _texts_model,
+        _texts_models,
         _texts_hardware,
         _texts_facts,
         _texts_machine,

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QVBoxLayo
 from typing_extensions import override
 
 from app.common.units import size_text
+from app.model.file_types import quant_name
 from app.model.types import ModelInfo
 from app.session.state import EnginePhase, EngineState
 from app.ui.pages.plan_verdict import verdict
@@ -21,17 +22,6 @@ from app.words import say
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
-
-# fmt: off
-_FILE_TYPES = {
-    0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1",
-    10: "Q2_K", 11: "Q3_K_S", 12: "Q3_K_M", 13: "Q3_K_L", 14: "Q4_K_S", 15: "Q4_K_M", 16: "Q5_K_S",
-    17: "Q5_K_M", 18: "Q6_K", 19: "IQ2_XXS", 20: "IQ2_XS", 21: "Q2_K_S", 22: "IQ3_XS", 23: "IQ3_XXS",
-    24: "IQ1_S", 25: "IQ4_NL", 26: "IQ3_S", 27: "IQ3_M", 28: "IQ2_S", 29: "IQ2_M", 30: "IQ4_XS",
-    31: "IQ1_M", 32: "BF16", 36: "TQ1_0", 37: "TQ2_0", 38: "MXFP4",
-}
-# fmt: on
-"""general.file_type -> name: enum llama_ftype, include/llama.h:118-156."""
 
 _ENGINE_TOKENS = {
     EnginePhase.LOOKING: "text_dim",
@@ -52,12 +42,8 @@ def model_chips(model: ModelInfo) -> tuple[str, ...]:
 
 
 def main_quant(model: ModelInfo) -> str:
-    """The quantisation as people name it (Q4_K_M); the most frequent tensor type where the file does not tell."""
-    file_type = model.metadata.get("general.file_type")
-    if isinstance(file_type, int) and file_type in _FILE_TYPES:
-        return _FILE_TYPES[file_type]
-    counts = model.quant_counts()
-    return next((name for name in counts if name not in ("F32", "BF16", "F16")), next(iter(counts), ""))
+    """The quantisation as people name it (Q4_K_M); the type of most of the weights where the file does not tell."""
+    return quant_name(model) or ""
 
 
 def model_title(model: ModelInfo) -> str:

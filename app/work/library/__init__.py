@@ -1,0 +1,1 @@
+"""The models that are on this computer: found, named, judged. Only ever read."""

@@ -1,0 +1,96 @@
+"""A file's header as one line of the library; what is no whole model says so."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from math import prod
+
+from app.common.problem import Problem, ProblemError, Severity
+from app.model.file_types import quant_name
+from app.model.reader import read_model
+from app.model.types import ModelInfo, Role
+from app.work.library.types import EntryRole, FoundFile, Summary
+
+HALF_CODE = "library_unfinished"
+"""The problem of a file whose name says that it is half a download."""
+
+_NOT_A_MODEL = "gguf_not_a_model"
+_HALF = ("gguf_truncated", "gguf_truncated_header", "not_gguf_empty")
+_SETTINGS_LEFT_OUT = ("general.", "tokenizer.", "split.", "quantize.")
+
+
+def summarise(found: FoundFile) -> tuple[Summary, ModelInfo | None]:
+    """Read the header. Never raises: what cannot be read is a summary with its problem."""
+    if found.unfinished:
+        return _unfinished(found), None
+    try:
+        model = read_model(found.path)
+    except ProblemError as error:
+        return _failed(found, error.problem), None
+    return summary_of(model), model
+
+
+def summary_of(model: ModelInfo) -> Summary:
+    """What the list shows of a whole model."""
+    total, active = parameters_of(model)
+    return Summary(
+        role=EntryRole.MODEL,
+        files=model.parts or (model.path,),
+        file_bytes=model.file_bytes,
+        title=model.name,
+        architecture=model.architecture,
+        quant=quant_name(model),
+        parameters=total,
+        active_parameters=active,
+        expert_layers=len(model.expert_blocks),
+        context_length=model.context_length,
+        signature=signature_of(model),
+    )
+
+
+def parameters_of(model: ModelInfo) -> tuple[int, int]:
+    """Weights in all, and those a token uses: of the routed experts only its share."""
+    total = active = 0
+    for tensor in model.tensors:
+        count = prod(tensor.shape)
+        total += count
+        if tensor.role is Role.ROUTED_EXPERT and model.expert_count:
+            active += count * model.used_experts(tensor.block) // model.expert_count
+        else:
+            active += count
+    return total, active
+
+
+def signature_of(model: ModelInfo) -> str:
+    """Equal for files whose plans are equal: the same tensors, layers and settings under whatever name."""
+    digest = hashlib.sha256()
+    settings = [(key, value) for key, value in sorted(model.metadata.items()) if not key.startswith(_SETTINGS_LEFT_OUT)]
+    tensors = [(t.name, t.shape, t.type_id, t.n_bytes) for t in model.tensors]
+    digest.update(repr((model.architecture, model.vocab_size, settings, tensors)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:24]
+
+
+def _unfinished(found: FoundFile) -> Summary:
+    params = {"path": found.path}
+    problem = Problem(HALF_CODE, Severity.WARNING, params)
+    return Summary(EntryRole.UNFINISHED, (found.path,), _size(found.path), problem=problem)
+
+
+def _failed(found: FoundFile, problem: Problem) -> Summary:
+    """Another kind of file is no problem; half a file is told as such; the rest cannot be read."""
+    files, size = (found.path,), _size(found.path)
+    role = problem.params.get("role")
+    if problem.code.startswith(_NOT_A_MODEL) and isinstance(role, str):
+        return Summary(EntryRole(role), files, size)
+    if problem.code == "file_missing" and os.path.islink(found.path):
+        problem = Problem("library_link_broken", Severity.ERROR, {"path": found.path})
+    unread = EntryRole.UNFINISHED if problem.code in _HALF else EntryRole.UNREADABLE
+    return Summary(unread, files, size, problem=problem)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0
