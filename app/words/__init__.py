@@ -15,7 +15,7 @@ from typing import Any
 
 from app.common.problem import Problem
 from app.words._all import ENTRIES
-from app.words.catalogue import Language, fill
+from app.words.catalogue import Language, fill, fill_chinese
 
 __all__ = [
     "ENTRIES",
@@ -70,7 +70,7 @@ def joined(text: str) -> str:
 def say_in(language: Language, code: str, /, **params: Any) -> str:
     """The sentence of a code in a given language."""
     english, chinese = ENTRIES[code]
-    return fill(chinese if language is Language.ZH_CN else english, params)
+    return fill_chinese(chinese, params) if language is Language.ZH_CN else fill(english, params)
 
 
 def say(code: str, /, **params: Any) -> str:

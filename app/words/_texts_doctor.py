@@ -264,7 +264,7 @@ _OOM: Entries = {
 _CHECKS: Entries = {
     "doctor.check.vram": (
         "Compare the sizes in the log with the card's free memory on the Machine page.",
-        "把日志中的大小与“机器”页上显卡的可用显存对照。",
+        "把日志中的大小与“本机”页上显卡的可用显存对照。",
     ),
     "doctor.check.ram": (
         "Look at the RAM curve on the Run page, or at Task Manager or free -h.",
@@ -325,7 +325,7 @@ _CHECKS: Entries = {
     ),
     "doctor.check.channels": (
         "Measure the RAM on the Machine page; two channels read nearly twice as fast as one.",
-        "在“机器”页测量内存；双通道的读取速度接近单通道的两倍。",
+        "在“本机”页测量内存；双通道的读取速度接近单通道的两倍。",
     ),
     "doctor.check.pcie": (
         "Read the link while a prompt is processed: at rest it is slower than it can be.",

@@ -60,3 +60,41 @@ _filler = _Filler()
 def fill(template: str, params: Mapping[str, Any]) -> str:
     """Fill a template of the catalogue."""
     return _filler.vformat(template, (), params)
+
+
+def fill_chinese(template: str, params: Mapping[str, Any]) -> str:
+    """Fill a Chinese template: what a parameter turns out to be decides the blank beside it.
+
+    "{device} 不足" is "RAM 不足" and "内存不足": Chinese meets Chinese without a blank,
+    and meets letters and figures with one.
+    Blanks inside a parameter (a file's name) are never touched.
+    """
+    line = ""
+    for literal, name, spec, conversion in _filler.parse(template):
+        line = _meet(line, literal) if line else literal
+        if name is None:
+            continue
+        value = _filler.get_field(name, (), params)[0]
+        shown = _filler.format_field(_filler.convert_field(value, conversion), spec or "")
+        if shown and _is_chinese(shown[0]) and line.endswith(" ") and _is_chinese(line.rstrip(" ")[-1:]):
+            line = line.rstrip(" ")
+        line = _meet(line, shown)
+    return line
+
+
+def _meet(left: str, right: str) -> str:
+    """Both texts, one after the other, with the blank between them set right."""
+    last, first = left[-1:], right[:1]
+    if (_is_chinese(last) and _is_letter(first)) or (_is_letter(last) and _is_chinese(first)):
+        return f"{left} {right}"
+    if first == " " and _is_chinese(last) and _is_chinese(right.lstrip(" ")[:1]):
+        return left + right.lstrip(" ")
+    return left + right
+
+
+def _is_chinese(char: str) -> bool:
+    return "\u4e00" <= char <= "\u9fff"
+
+
+def _is_letter(char: str) -> bool:
+    return char.isascii() and char.isalnum()

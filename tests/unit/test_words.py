@@ -1,12 +1,13 @@
 """Every sentence exists in English and Chinese and asks for the same parameters in both."""
 
+import re
 import string
 
 import pytest
 
 from app.common.problem import Problem
 from app.words import ENTRIES, Language, join_figures, joined, say_in, say_problem, with_words
-from app.words.catalogue import fill
+from app.words.catalogue import fill, fill_chinese
 
 
 def _fields(template):
@@ -42,6 +43,30 @@ def test_that_an_unknown_parameter_value_is_shown_as_a_dash():
 def test_that_counts_choose_singular_and_plural():
     assert fill("{n:count layer|layers}", {"n": 1}) == "1 layer"
     assert fill("{n:count layer|layers}", {"n": 48}) == "48 layers"
+
+
+@pytest.mark.parametrize(
+    ("template", "device", "text"),
+    [
+        ("{device} 还差 2 GiB", "内存", "内存还差 2 GiB"),
+        ("{device} 还差 2 GiB", "CUDA0", "CUDA0 还差 2 GiB"),
+        ("{device}放不下", "RPC0", "RPC0 放不下"),
+        ("移到{device}", "RTX 4070", "移到 RTX 4070"),
+        ("移到 {device}（好）", "内存", "移到内存（好）"),
+        ("“{device}”不存在", "中文 名字.gguf", "“中文 名字.gguf”不存在"),
+        ("找不到 {device}。", "我 的", "找不到我 的。"),
+        ("{device}", "", ""),
+    ],
+)
+def test_that_chinese_meets_chinese_without_a_blank_and_letters_with_one(template, device, text):
+    assert fill_chinese(template, {"device": device}) == text
+
+
+def test_that_every_chinese_page_name_in_a_sentence_is_a_page():
+    pages = {chinese for code, (_, chinese) in ENTRIES.items() if code.startswith("page.")}
+    for code, (_, chinese) in ENTRIES.items():
+        for named in re.findall("“([^”]+)”页", chinese):
+            assert named in pages, f"{code} sends the user to a page {named} that has another name"
 
 
 def test_that_problems_of_a_file_that_nobody_has_words_for_are_told_as_such():
