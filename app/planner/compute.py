@@ -15,14 +15,17 @@ from typing import NamedTuple
 
 from app.model.types import ModelInfo, TensorInfo
 from app.planner.graph.build import GraphSettings, Homes
+from app.planner.graph.coverage import VERIFIED
 from app.planner.graph.repeats import representative
-from app.planner.graph.whole import Backends, buffer_sizes
-from app.planner.kv import KvSettings, sliding_cells
+from app.planner.graph.whole import Backends, buffer_sizes, unread_by
+from app.planner.kv import KvSettings, number_of, sliding_cells
 from app.planner.placement import NOT_LOADED, homes
 from app.planner.types import RAM, DeviceKind, DeviceSet, KvHome, Placement
 
 _CUDA_NAMES = ("CUDA", "ROCm", "MUSA")
 """Devices whose backend is built from ggml-cuda."""
+_NO_FLASH_ATTENTION = frozenset({"grok"})
+"""The engine switches flash attention off for these (llama-context.cpp:3819)."""
 _KEPT_RESULTS = 2048
 _KEPT_MODELS = 4
 
@@ -48,6 +51,7 @@ class _Prepared:
         self.rest = _places([name for name, info in self.infos.items() if info.block is None])
         self.is_uneven = any(".indexer." in name for name in self.infos)
         self.memo = _Memo()
+        self.unread: tuple[str, ...] | None = None
 
     def keep(self, memo: _Memo, key: object, sizes: tuple[int, ...]) -> None:
         """Remember a result; a full memory is replaced by an empty one."""
@@ -87,10 +91,12 @@ def _blocks(model: ModelInfo, infos: Mapping[str, TensorInfo]) -> tuple[_Block, 
         if info.block is not None and info.block < n_run:
             found[info.block].append(info)
     kinds: dict[object, int] = {}
+    n_deepstack = number_of(model, "n_deepstack_layers")
     made: list[_Block] = []
     for i, tensors in enumerate(found):
         shapes = tuple((t.name.split(".", 2)[2], t.shape) for t in tensors)
-        facts = (shapes, model.layers[i] if i < len(model.layers) else None, model.used_experts(i))
+        own = i if i < n_deepstack else None  # the first blocks take in what a vision encoder hands them
+        facts = (shapes, model.layers[i] if i < len(model.layers) else None, model.used_experts(i), own)
         kind = kinds.setdefault(facts, len(kinds))
         made.append(_Block(_places([t.name for t in tensors]), tuple(t.n_bytes for t in tensors), kind))
     return tuple(made)
@@ -137,7 +143,7 @@ def compute_bytes(
     unit_homes = homes(placement)
     in_ram = placement.kv_home is KvHome.RAM
     settings = replace(
-        graph_settings(model, kv, flash_attention, n_outputs),
+        graph_settings(model, kv, flash_attention and model.architecture not in _NO_FLASH_ATTENTION, n_outputs),
         casts_mask=mask_is_f32,
         takes_embeddings=takes_embeddings,
         mixes_embeddings=mixes_embeddings,
@@ -179,6 +185,25 @@ def _simulated(
     except (LookupError, ArithmeticError):
         # A graph this code does not know: shapes that no block of b11434 has. The board must still say something.
         return (_rough_bytes(prepared.model, settings),) * len(number)
+
+
+def unread_names(model: ModelInfo) -> tuple[str, ...]:
+    """Matrices that the mirrored graph leaves out, of one block of each kind; empty for a model known throughout."""
+    prepared = _prepare(model)
+    if prepared.unread is None:
+        kinds = [block.kind for block in prepared.blocks]
+        blocks = [kinds.index(kind) for kind in sorted(set(kinds))]
+        settings = graph_settings(model, KvSettings(512), flash_attention=True)
+        try:
+            prepared.unread = tuple(unread_by(model, prepared.infos, settings, blocks))
+        except (LookupError, ArithmeticError):
+            prepared.unread = tuple(prepared.infos)
+    return prepared.unread
+
+
+def is_verified(model: ModelInfo) -> bool:
+    """Are this model's compute buffers the engine's own to 1 MiB? Else they are an upper-side estimate."""
+    return model.architecture in VERIFIED and not unread_names(model)
 
 
 def _rough_bytes(model: ModelInfo, settings: GraphSettings) -> int:

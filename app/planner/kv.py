@@ -95,7 +95,7 @@ def _attention_bytes(model: ModelInfo, layer: LayerFacts, settings: KvSettings) 
         width = layer.value_length * heads if settings.flash_attention else _widest_values(model)
         row += row_bytes(settings.cache_type_v, width, heads)
     elif settings.keeps_mla_values:
-        row += row_bytes(settings.cache_type_v, _number(model, "attention.kv_lora_rank"))
+        row += row_bytes(settings.cache_type_v, number_of(model, "attention.kv_lora_rank"))
     return cells * settings.n_streams * row
 
 
@@ -104,26 +104,27 @@ def _widest_values(model: ModelInfo) -> int:
     return max(layer.value_length * layer.head_count_kv for layer in model.layers)
 
 
-def _number(model: ModelInfo, key: str) -> int:
+def number_of(model: ModelInfo, key: str) -> int:
+    """A whole number of the architecture's own keys; 0 when the file lacks it."""
     value = model.metadata.get(f"{model.architecture}.{key}")
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def recurrent_state_elements(model: ModelInfo, layer: LayerFacts) -> int:
     """F32 elements of one sequence's state in one recurrent block: conv rows + state (llama-hparams.cpp:208-257)."""
-    conv = _number(model, "ssm.conv_kernel")
-    if short := _number(model, "shortconv.l_cache"):
+    conv = number_of(model, "ssm.conv_kernel")
+    if short := number_of(model, "shortconv.l_cache"):
         return (model.embedding_length or 0) * (short - 1)
-    if kda := _number(model, "kda.head_dim"):
+    if kda := number_of(model, "kda.head_dim"):
         inner = layer.head_count * kda
         return 3 * ((conv - 1) if conv else 3) * inner + kda * kda * layer.head_count
-    if head := _number(model, "wkv.head_size"):
-        shift = _number(model, "token_shift_count") or 2
+    if head := number_of(model, "wkv.head_size"):
+        shift = number_of(model, "token_shift_count") or 2
         return (model.embedding_length or 0) * (shift + head)
     if model.architecture == "minimax-01":
         return layer.key_length * layer.key_length * layer.head_count
-    inner, state = _number(model, "ssm.inner_size"), _number(model, "ssm.state_size")
-    groups = _number(model, "ssm.group_count")
+    inner, state = number_of(model, "ssm.inner_size"), number_of(model, "ssm.state_size")
+    groups = number_of(model, "ssm.group_count")
     return ((conv - 1) if conv else 0) * (inner + 2 * groups * state) + state * inner
 
 
@@ -132,8 +133,8 @@ def _ngram_state_elements(model: ModelInfo, block: int) -> int:
     blocks = model.metadata.get(f"{model.architecture}.ple.layers")
     if not isinstance(blocks, tuple) or block not in blocks:
         return 0
-    width = _number(model, "hyper_connection.count") * (model.embedding_length or 0)
-    return (_number(model, "ple.conv_kernel") - 1) * _number(model, "ple.ngram_size") * width
+    width = number_of(model, "hyper_connection.count") * (model.embedding_length or 0)
+    return (number_of(model, "ple.conv_kernel") - 1) * number_of(model, "ple.ngram_size") * width
 
 
 def _pooled_rows(model: ModelInfo) -> int:
@@ -141,7 +142,7 @@ def _pooled_rows(model: ModelInfo) -> int:
     if model.architecture == "qwen4exp":
         ratios = model.metadata.get("qwen4exp.attention.compress_ratios")
         return 2 if isinstance(ratios, tuple) and any(ratios) else 1
-    return 3 if model.architecture == "glm5-next" and _number(model, "attention.indexer.kpool") else 1
+    return 3 if model.architecture == "glm5-next" and number_of(model, "attention.indexer.kpool") else 1
 
 
 def _indexer_row(model: ModelInfo, layer: LayerFacts, settings: KvSettings) -> int:
@@ -149,7 +150,7 @@ def _indexer_row(model: ModelInfo, layer: LayerFacts, settings: KvSettings) -> i
 
     MiniMax-M3's is an ordinary cache with V as well (llama-kv-cache-msa.cpp:39-51).
     """
-    row = row_bytes(settings.cache_type_k, _number(model, "attention.indexer.key_length") * _pooled_rows(model))
+    row = row_bytes(settings.cache_type_k, number_of(model, "attention.indexer.key_length") * _pooled_rows(model))
     if model.architecture == "minimax-m3":
         row += row_bytes(settings.cache_type_v, layer.value_length)
     return row
@@ -157,7 +158,7 @@ def _indexer_row(model: ModelInfo, layer: LayerFacts, settings: KvSettings) -> i
 
 def _indexed_blocks(model: ModelInfo) -> frozenset[int]:
     """Blocks with an indexer of their own; others use the choice of an earlier one, MTP blocks attend to all."""
-    if not _number(model, "attention.indexer.key_length"):
+    if not number_of(model, "attention.indexer.key_length"):
         return frozenset()
     trunk = model.block_count - model.nextn_count
     return frozenset(

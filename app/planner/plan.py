@@ -13,6 +13,7 @@ from app.model.types import ModelInfo
 from app.planner.argv import ArgvRequest, to_argv
 from app.planner.calibration import Calibration
 from app.planner.companions import companion_problems, companions_of, speculation_of
+from app.planner.compute import is_verified
 from app.planner.expert_cache import CACHE_PRESET, cache_mib, cache_words, require_cache, with_cache
 from app.planner.fill import Measures
 from app.planner.host_memory import (
@@ -293,6 +294,8 @@ def _problems(inputs: PlanInputs, predicted: MemoryEstimate, load_mode: str) -> 
     if model.context_length is not None and n_ctx > model.context_length:
         params: dict[str, ParamValue] = {"n_ctx": n_ctx, "trained": model.context_length}
         found.append(Problem("ctx_above_trained", Severity.WARNING, params))
+    if not is_verified(model) and not any(device.corrections for device in inputs.devices.all):
+        found.append(Problem("compute_estimated", Severity.INFO, {"architecture": model.architecture}))
     if not model.is_moe:
         found.append(Problem("dense_model", Severity.INFO, {}))
     if wishes.preset == "fit":

@@ -1,6 +1,11 @@
 """Sentences about what was learned on this computer: overheads of cards, corrections of estimates."""
 
 ENTRIES: dict[str, tuple[str, str]] = {
+    "problem.compute_estimated": (
+        "The compute buffers of {architecture} models have not been checked against the engine. Until it has been asked "
+        "about this plan they are an estimate on the safe side.",
+        "{architecture} 架构的计算缓冲区尚未与引擎核对过；在就此方案询问引擎之前，显示的是偏保守的估计。",
+    ),
     "learned.overhead": (
         "{device}: fixed overhead {size:size}, learned from {n:count launch|launches} on this card.",
         "{device}：固定开销 {size:size}，由这张卡上的 {n} 次启动测得。",

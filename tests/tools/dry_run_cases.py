@@ -12,6 +12,7 @@ from app.planner.kv import KvSettings
 from app.planner.memory import RunSettings
 from app.planner.placement import all_in_ram, all_on_gpu, runs_for, with_experts_in_ram
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, KvHome, Placement
+from tests.tools.sparse_common import COMMON, NEEDS_PLAIN_CACHE
 from tests.tools.sparse_models import NAMES
 
 DATA = Path(__file__).parents[1] / "data" / "planner" / "engine_dry_runs.json"
@@ -112,7 +113,7 @@ _SETTINGS = (
     (512, 512, "f16", "on", 1, True),
 )
 """n_ctx, n_ubatch, cache type, flash attention, slots, unified: every value in several companies."""
-_PER_PLACEMENT = 3
+_PER_PLACEMENT, _PER_PLACEMENT_OF_COMMON = 3, 1
 
 
 def anchor_cases() -> tuple[DryRun, ...]:
@@ -129,7 +130,9 @@ def all_cases() -> tuple[DryRun, ...]:
     cases = dict.fromkeys(anchor_cases())
     for i, model in enumerate(MODEL_NAMES):
         for j, placement in enumerate(PLACEMENTS):
-            for k in range(_PER_PLACEMENT):
+            for k in range(_PER_PLACEMENT_OF_COMMON if model in COMMON else _PER_PLACEMENT):
                 settings = _SETTINGS[(i + 3 * j + 4 * k) % len(_SETTINGS)]
+                if model in NEEDS_PLAIN_CACHE and settings[2] not in ("f16", "bf16"):
+                    continue
                 cases.setdefault(DryRun(model, placement, *settings))
     return tuple(cases)

@@ -1,4 +1,4 @@
-"""Header-faithful sparse models: every real tensor name and shape of a dozen models, the data as holes.
+"""Header-faithful sparse models: every real tensor name and shape of fifty models, the data as holes.
 
 The engine loads them like the real ones (holes read as zeros). Names, shapes and configuration are those of the public
 models; of the first four also the types: the Q4_K_M ones are what ``llama-quantize --dry-run`` chose. Merges and token
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from app.model.gguf_writer import GgufWriter, ValueType
 from tests.tools import sparse_architectures, sparse_indexed, sparse_more
+from tests.tools.sparse_common import COMMON, write_common
 from tests.tools.sparse_vocabulary import BareWriter, add_vocabulary
 
 _DATA = Path(__file__).parent.parent / "data" / "model"
@@ -255,7 +256,7 @@ _ARCHITECTURES: dict[str, Callable[[GgufWriter], None]] = {
     "glm-5.2": sparse_indexed.glm_52,
     "qwen3.8-flash-next": sparse_indexed.qwen38_flash_next,
 }
-NAMES = (*_MODELS, *_ARCHITECTURES)
+NAMES = (*_MODELS, *_ARCHITECTURES, *COMMON)
 
 
 def make_sparse(name: str, path: str | os.PathLike[str], *, has_vocabulary: bool = True) -> None:
@@ -267,6 +268,8 @@ def make_sparse(name: str, path: str | os.PathLike[str], *, has_vocabulary: bool
     file_type = _FILE_TYPE_Q4_K_M
     if name in _ARCHITECTURES:
         _ARCHITECTURES[name](writer)
+    elif name in COMMON:
+        write_common(writer, COMMON[name])
     else:
         build, types_file = _MODELS[name]
         if types_file is None:

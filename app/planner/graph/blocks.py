@@ -19,19 +19,34 @@ def block(b: Build, traits: Traits, x: Tensor, number: int, is_last: bool) -> Te
     if b.model.architecture.startswith("nemotron_h"):  # each block is a mixer or an FFN, not both
         is_ffn = b.weight(f"{blk}ffn_up.weight") or b.weight(f"{blk}ffn_up_exps.weight")
         return like("add", feed_forward(b, traits, cur, number) if is_ffn else _mixer(b, cur, number), x)
+    if traits.is_parallel:
+        return _parallel(b, traits, x, cur, number)
+    logits = b.project(x, f"{blk}ffn_gate_inp.weight") if traits.routes_first else None
     cur = _mixer(b, cur, number)
-    post = b.weight(f"{blk}post_attention_norm.weight")
+    post = b.weight(f"{blk}post_attention_norm.weight") or b.weight(f"{blk}attn_output_norm.weight")
     pre = b.weight(f"{blk}ffn_norm.weight")
     if is_last and traits.crops_early:
         cur, x = b.last_rows(cur), b.last_rows(x)
+        logits = None if logits is None else b.last_rows(logits)
     if pre is not None and post is not None:
         cur = b.norm(cur, post)
     residual = _sum(b, traits, cur, x)
     cur = b.norm(residual, pre if pre is not None else post, b.weight(f"{blk}ffn_norm.bias"))
-    cur = feed_forward(b, traits, cur, number)
-    if (after := b.weight(f"{blk}post_ffw_norm.weight")) is not None:
+    if (beside := b.weight(f"{blk}ffn_norm_exps.weight")) is not None:  # arctic.cpp: the experts read the block's input
+        residual = like("add", dense(b, cur, blk), residual)
+        cur = b.norm(x, beside)
+    cur = feed_forward(b, traits, cur, number, logits)
+    after = b.weight(f"{blk}post_ffw_norm.weight") or b.weight(f"{blk}layer_output_norm.weight")
+    if after is not None:
         cur = b.norm(cur, after)
     return _sum(b, traits, cur, residual)
+
+
+def _parallel(b: Build, traits: Traits, x: Tensor, normed: Tensor, number: int) -> Tensor:
+    """Attention and FFN read the same normed row (cohere2moe.cpp); shared experts are averaged in."""
+    mixed = _mixer(b, normed, number)
+    cur = feed_forward(b, traits, normed, number)
+    return like("add", like("add", cur, x), mixed)
 
 
 def _sum(b: Build, traits: Traits, cur: Tensor, residual: Tensor) -> Tensor:
@@ -82,20 +97,35 @@ def gated_query(b: Build, x: Tensor, number: int, mask: Tensor | None = None) ->
     return mul_mat(b.need(f"{blk}attn_output.weight"), cur)
 
 
-def feed_forward(b: Build, traits: Traits, x: Tensor, number: int) -> Tensor:
-    """The block's experts or dense FFN, shared experts included."""
+def feed_forward(b: Build, traits: Traits, x: Tensor, number: int, logits: Tensor | None = None) -> Tensor:
+    """The block's experts or dense FFN, shared experts included. ``logits``: the router's, when it read another row."""
     blk, act = f"blk.{number}.", traits.routing.act
     if b.weight(f"{blk}ffn_gate_inp.weight") is None:
         return dense(b, x, blk, act=act)
     narrow = b.weight(f"{blk}ffn_latent_down.weight")
     if narrow is None:
-        out = routed(b, x, number, traits.routing)
+        if b.weight(f"{blk}ffn_up_chexps.weight") is not None:
+            return _with_chunked(b, x, number, traits)
+        out = routed(b, x, number, traits.routing, logits)
+        if b.weight(f"{blk}ffn_up.weight") is not None and b.weight(f"{blk}ffn_norm_exps.weight") is None:
+            out = like("scale", like("add", dense(b, x, blk, act=act), out))  # grok.cpp: both, averaged
     else:  # the experts work on a narrower row, the router on the whole one
         rows, logits = mul_mat(narrow, x), b.project(x, f"{blk}ffn_gate_inp.weight")
         out = routed(b, rows, number, traits.routing, logits)
         out = mul_mat(b.need(f"{blk}ffn_latent_up.weight"), out)
     extra = shared(b, x, blk, traits.shared_gate, act)
-    return out if extra is None else like("add", out, extra)
+    if extra is None:
+        return out
+    out = like("add", out, extra)
+    return like("scale", out) if traits.is_parallel else out
+
+
+def _with_chunked(b: Build, x: Tensor, number: int, traits: Traits) -> Tensor:
+    """GroveMoE: the experts' result goes through a second, smaller set that each share with a neighbour."""
+    logits = b.project(x, f"blk.{number}.ffn_gate_inp.weight")
+    out = routed(b, x, number, traits.routing, logits)
+    more = routed(b, out, number, traits.routing, logits, part="chexps")
+    return like("add", out, like("scale", more))
 
 
 def plain_block(b: Build, x: Tensor, number: int) -> Tensor:

@@ -26,6 +26,7 @@ from app.planner.graph.ggml import (
     shape,
     stored,
     view,
+    window,
     written,
 )
 from app.planner.kv import CACHE_TYPES, row_bytes
@@ -98,6 +99,11 @@ class Build:
         self.indexer: Indexer | None = None
         self.scales_residual = self.real("residual_scale") != 0.0
         self.slides = any(layer.sliding for layer in model.layers)
+        has_rms = f"{model.architecture}.attention.layer_norm_rms_epsilon" in model.metadata
+        has_mean = f"{model.architecture}.attention.layer_norm_epsilon" in model.metadata
+        self.norm_op = "norm" if has_mean and not has_rms else "rms_norm"
+        self.n_deepstack = self.number("n_deepstack_layers")
+        self.wide_rows: Tensor | None = None
         has_sections = f"{model.architecture}.rope.dimension_sections" in model.metadata
         self.positions = leaf(shape(s.n_tokens * (4 if has_sections else 1)), I32)  # M-RoPE has four per token
         self.temperature = leaf(shape(1, 1, s.n_tokens))
@@ -121,9 +127,12 @@ class Build:
         if arch.startswith("granite"):  # granite-hybrid.cpp: has_rope
             return self.model.metadata.get(f"{arch}.rope.scaling.finetuned") is not False
         if arch in ("exaone4", "exaone-moe", "cohere2", "cohere2moe"):
-            return sliding or not self.slides
-        if arch in ("llama4", "smollm3", "afmoe", "smallthinker"):
+            forced = arch == "cohere2moe" and block < self.number("leading_dense_block_count")
+            return sliding or not self.slides or forced
+        if arch in ("llama4", "smollm3", "afmoe"):
             return (block + 1) % 4 != 0
+        if arch == "smallthinker":
+            return not self.slides or block % 4 != 0
         return arch not in ("kimi-linear", "nemotron_h", "nemotron_h_moe")
 
     def rotated(self, x: Tensor, block: int) -> Tensor:
@@ -191,9 +200,14 @@ class Build:
             return None
         return stored(_shape4(table.shape), table.n_bytes, self.homes.units[-1], is_weight=True)
 
-    def norm(self, x: Tensor, weight: Tensor | None, bias: Tensor | None = None, op: str = "rms_norm") -> Tensor:
-        """build_norm."""
-        x = like(op, x)
+    @property
+    def read(self) -> Mapping[str, object]:
+        """Names of the file's tensors that the graph has used so far."""
+        return self._weights
+
+    def norm(self, x: Tensor, weight: Tensor | None, bias: Tensor | None = None) -> Tensor:
+        """build_norm; only the norm without a mean works in place."""
+        x = like(self.norm_op, x)
         if weight is not None:
             x = like("mul", x, weight)
         if bias is not None:
@@ -208,25 +222,40 @@ class Build:
 
     def embeddings(self, has_mixed: bool = True, scale_rows: bool = False) -> Tensor:
         """build_inp_embd (llama-graph.cpp:2413): text rows, embedding rows, and a mix of both."""
-        n, embd = self.n_tokens, self.n_embd
+        n, embd = self.n_tokens, self.n_embd * (1 + self.n_deepstack)
         given = leaf(shape(embd, n))
         table = self.weight("token_embd.weight")
         if table is None:
             return given
-        text = get_rows(table, leaf(shape(n), I32))
+        text = self._padded(get_rows(table, leaf(shape(n), I32)))
         self.graph.expand(text)
         if self.s.takes_embeddings:
             self.graph.expand(given)
         if has_mixed and self.s.mixes_embeddings:
             ids, slots, mixed = leaf(shape(n), I32), leaf(shape(n), I64), leaf(shape(embd, n))
             target = like("dup", mixed)
-            self.graph.expand(written(target, get_rows(table, ids), slots, target))
+            self.graph.expand(written(target, self._padded(get_rows(table, ids)), slots, target))
+        if self.n_deepstack:
+            self.wide_rows = text
+            text = window(text, shape(self.n_embd, n), embd)
         if scale_rows:
             text = like("mul", text, leaf(shape(1, n)))
         if self.real("embedding_scale"):
             text = like("scale", text)
         self.graph.expand(text)
         return text
+
+    def _padded(self, rows: Tensor) -> Tensor:
+        """Rows with room for what a vision encoder hands to the first blocks (qwen3vlmoe.cpp, deepstack)."""
+        return (
+            new("pad", shape(self.n_embd * (1 + self.n_deepstack), self.n_tokens), rows) if self.n_deepstack else rows
+        )
+
+    def with_deepstack(self, x: Tensor, block: int) -> Tensor:
+        """A block's output plus its part of the wide rows."""
+        if self.wide_rows is None or block >= self.n_deepstack:
+            return x
+        return like("add", x, window(self.wide_rows, shape(self.n_embd, self.n_tokens), self.wide_rows.ne[0]))
 
     def last_rows(self, x: Tensor) -> Tensor:
         """Only the rows whose logits are wanted."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.planner.graph.build import Build
-from app.planner.graph.ggml import Tensor, get_rows, like, mul_mat_id, new, reshape, view, window
+from app.planner.graph.ggml import I32, Tensor, get_rows, like, mul_mat_id, new, reshape, view, window
 
 _FUSED_EXPERTS = 15
 """MOE_WEIGHTED_REDUCTION_MAX_EXPERTS, ggml-cuda.cu:3096."""
@@ -25,6 +25,7 @@ class Routing:
     groups_used: int = 1
     act: str = "glu"
     weighs_first: bool = False
+    squashes_choice: bool = False
 
 
 def dense(b: Build, x: Tensor, blk: str, part: str = "", act: str = "glu") -> Tensor:
@@ -42,19 +43,19 @@ def dense(b: Build, x: Tensor, blk: str, part: str = "", act: str = "glu") -> Te
     return b.project(up, f"{blk}ffn_down{part}.weight", f"{blk}ffn_down{part}.bias")
 
 
-def routed(b: Build, x: Tensor, block: int, how: Routing, logits: Tensor | None = None) -> Tensor:
-    """build_moe_ffn: choose, compute the chosen experts, weigh and add them up."""
+def routed(b: Build, x: Tensor, block: int, how: Routing, logits: Tensor | None = None, part: str = "exps") -> Tensor:
+    """build_moe_ffn: choose, compute the chosen experts, weigh and add them up. ``part``: exps, chexps."""
     blk, n = f"blk.{block}.", x.ne[1]
     used = b.model.used_experts(block)
     if logits is None:
         logits = b.project(x, f"{blk}ffn_gate_inp.weight", f"{blk}ffn_gate_inp.bias")
-    chosen, weights = _choose(b, logits, blk, used, how)
+    chosen, weights = _choose(b, logits, blk, used, how, part == "chexps")
     b.graph.expand(weights)
     rows = reshape(x, x.ne[0], 1, n)
     if how.weighs_first:  # llama4: the weights go on the rows before the experts see them
         rows = like("mul", new("repeat", (x.ne[0], used, n, 1), rows), weights)
-    cur = _experts(b, rows, blk, chosen, how)
-    cur = mul_mat_id(b.need(f"{blk}ffn_down_exps.weight"), cur, chosen)
+    cur = _experts(b, rows, blk, chosen, how, part)
+    cur = mul_mat_id(b.need(f"{blk}ffn_down_{part}.weight"), cur, chosen)
     cur = _scaled(b, cur, f"{blk}ffn_down_exps.scale", chosen)
     cur = _biased(b, cur, f"{blk}ffn_down_exps.bias", chosen)
     if not how.weighs_first:
@@ -62,7 +63,9 @@ def routed(b: Build, x: Tensor, block: int, how: Routing, logits: Tensor | None 
     return _summed(b, cur, used)
 
 
-def _choose(b: Build, logits: Tensor, blk: str, used: int, how: Routing) -> tuple[Tensor, Tensor]:
+def _choose(
+    b: Build, logits: Tensor, blk: str, used: int, how: Routing, is_chunked: bool
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The chosen experts' numbers and weights."""
     experts, n = logits.ne[0], logits.ne[1]
     if how.gating == "softmax":
@@ -73,12 +76,17 @@ def _choose(b: Build, logits: Tensor, blk: str, used: int, how: Routing) -> tupl
         probs = like("sqrt", like("unary", logits))
     else:
         probs = logits
-    bias = b.weight(f"{blk}exp_probs_b.bias") or b.weight(f"{blk}exp_probs_b.weight")
+    bias = next((t for end in (".bias", ".weight", "") if (t := b.weight(f"{blk}exp_probs_b{end}"))), None)
     selection = probs if bias is None else like("add", probs, bias)
+    if how.squashes_choice:
+        selection = like("unary", logits)
     if how.groups > 1:
         selection = _grouped(selection, experts, n, how)
     order = new("argsort", selection.ne, selection)
     chosen = view(order, (used, n, 1, 1), is_plain=False, n_bytes=((n - 1) * experts + used) * 4)
+    if is_chunked:  # the group's number instead of the expert's
+        as_float = like("scale", new("cast", chosen.ne, chosen))
+        chosen = new("cast", chosen.ne, as_float, element=I32)
     weights = get_rows(reshape(probs, 1, experts, n), chosen)
     if how.gating == "softmax_weight":
         weights = reshape(like("soft_max", reshape(weights, used, n)), 1, used, n)
@@ -107,20 +115,20 @@ def _grouped(selection: Tensor, experts: int, n: int, how: Routing) -> Tensor:
     return reshape(masked, experts, n)
 
 
-def _experts(b: Build, rows: Tensor, blk: str, chosen: Tensor, how: Routing) -> Tensor:
+def _experts(b: Build, rows: Tensor, blk: str, chosen: Tensor, how: Routing, part: str) -> Tensor:
     """Gate and up of the chosen experts and their activation."""
     fused = b.weight(f"{blk}ffn_gate_up_exps.weight")
     if fused is not None:
         both = _scaled(b, mul_mat_id(fused, rows, chosen), f"{blk}ffn_up_exps.scale", chosen)
         half, row = (both.ne[0] // 2, *both.ne[1:]), both.ne[0] * both.ne[1]
         return new("glu", half, window(both, half, row), window(both, half, row))
-    up = mul_mat_id(b.need(f"{blk}ffn_up_exps.weight"), rows, chosen)
+    up = mul_mat_id(b.need(f"{blk}ffn_up_{part}.weight"), rows, chosen)
     up = _scaled(b, up, f"{blk}ffn_up_exps.scale", chosen)
     up = _biased(b, up, f"{blk}ffn_up_exps.bias", chosen)
-    if b.weight(f"{blk}ffn_gate_exps.weight") is None:
+    if b.weight(f"{blk}ffn_gate_{part}.weight") is None:
         up = like("unary", up)
         return like("sqr", up) if how.act == "relu_sqr" else up
-    gate = mul_mat_id(b.need(f"{blk}ffn_gate_exps.weight"), rows, chosen)
+    gate = mul_mat_id(b.need(f"{blk}ffn_gate_{part}.weight"), rows, chosen)
     gate = _scaled(b, gate, f"{blk}ffn_gate_exps.scale", chosen)
     gate = _biased(b, gate, f"{blk}ffn_gate_exps.bias", chosen)
     return new("glu", gate.ne, gate, up)

@@ -17,7 +17,8 @@ class Traits:
 
     ``shared_gate``: how the shared experts' own gate is squashed. ``scales_rows``: token rows times sqrt(n_embd).
     ``has_mixed``: batches of text and embeddings together (llama-arch.cpp:1182). ``adds_to_residual``: the residual is
-    the first term of the sum, so the sum takes over its memory.
+    the first term of the sum, so the sum takes over its memory. ``is_parallel``: attention and FFN read the same row.
+    ``routes_first``: the router reads what the block's attention reads, before any norm.
     """
 
     routing: Routing = field(default_factory=Routing)
@@ -26,6 +27,8 @@ class Traits:
     scales_rows: bool = False
     has_mixed: bool = True
     adds_to_residual: bool = False
+    is_parallel: bool = False
+    routes_first: bool = False
 
 
 _LATE = frozenset({
@@ -39,7 +42,7 @@ _SHARED_GATE = {"qwen2moe": "silu_div", "qwen3next": "sigmoid", "qwen35moe": "si
 _NORM_ALWAYS = frozenset({
     "qwen3moe", "qwen3vlmoe", "qwen3next", "qwen35moe", "qwen4exp", "mimo2", "granitehybrid", "granitemoe", "granite",
     "minimax-m2", "lfm2moe", "lfm2", "ernie4_5-moe", "grok", "hunyuan-moe", "gemma4", "kimi-linear", "llama",
-    "mistral3", "llada-moe", "smallthinker", "dbrx", "phimoe", "rnd1", "mellum",
+    "mistral3", "llada-moe", "smallthinker", "dbrx", "phimoe", "rnd1", "mellum", "arctic", "grovemoe", "minicpm",
 })  # fmt: skip
 _GATING = {1: "softmax", 2: "sigmoid", 3: "softmax_weight", 4: "sqrt_softplus"}
 _GATING_BY_ARCH = {
@@ -57,6 +60,7 @@ def traits_of(architecture: str, gating: int, norms: bool, scale: float, groups:
         groups=groups,
         groups_used=groups_used,
         weighs_first=architecture == "llama4",
+        squashes_choice=architecture == "grovemoe",
         act="relu_sqr" if architecture.startswith("nemotron") else "glu",
     )
     return Traits(
@@ -66,4 +70,6 @@ def traits_of(architecture: str, gating: int, norms: bool, scale: float, groups:
         scales_rows=architecture in _SCALED_ROWS,
         has_mixed=architecture not in _NO_MIX,
         adds_to_residual=architecture in _ADDS_TO_RESIDUAL,
+        is_parallel=architecture == "cohere2moe",
+        routes_first=architecture == "smallthinker",
     )

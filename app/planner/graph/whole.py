@@ -9,6 +9,7 @@ from app.model.types import ModelInfo, TensorInfo
 from app.planner.graph.allocate import Allocator
 from app.planner.graph.blocks import block, plain_block
 from app.planner.graph.build import Build, GraphSettings, Homes
+from app.planner.graph.coverage import is_verified, margin_bytes, unread_matrices
 from app.planner.graph.gemma import gemma4_block, per_layer_inputs
 from app.planner.graph.ggml import Tensor, mul_mat
 from app.planner.graph.qwen4 import Qwen4
@@ -32,6 +33,7 @@ def make(b: Build, blocks: Sequence[int], is_plain: bool = False) -> None:
             x = gemma4_block(b, x, number, per_layer)
             continue
         x = plain_block(b, x, number) if is_plain else block(b, traits, x, number, number == blocks[-1])
+        x = b.with_deepstack(x, number)
     x = b.norm(x, b.weight("output_norm.weight") or b.weight("token_embd_norm.weight"), b.weight("output_norm.bias"))
     if is_plain or not traits.crops_early:
         x = b.last_rows(x)
@@ -68,14 +70,32 @@ def buffer_sizes(
     backends: Backends,
 ) -> tuple[int, ...]:
     """Bytes of each backend's compute buffer for the graph of these blocks."""
+    b = _made(model, infos, s, homes, blocks)
+    scheduler = Scheduler(len(backends.alignments), backends.offloads, backends.fuses, backends.n_copies)
+    scheduler.run(b.graph)
+    allocator = Allocator(backends.alignments, backends.has_scratch)
+    allocator.run(scheduler.order, scheduler.leafs)
+    sizes = allocator.sizes
+    unread = unread_matrices(infos, b.read, blocks)
+    if is_verified(model, unread):
+        return sizes
+    return tuple(size + margin_bytes(model, unread, s, size) if size else 0 for size in sizes)
+
+
+def _made(
+    model: ModelInfo, infos: Mapping[str, TensorInfo], s: GraphSettings, homes: Homes, blocks: Sequence[int]
+) -> Build:
     b = Build(model, infos, s, homes)
     try:
         make(b, blocks)
     except LookupError:  # an architecture whose blocks are not known here
         b = Build(model, infos, s, homes)
         make(b, blocks, is_plain=True)
-    scheduler = Scheduler(len(backends.alignments), backends.offloads, backends.fuses, backends.n_copies)
-    scheduler.run(b.graph)
-    allocator = Allocator(backends.alignments, backends.has_scratch)
-    allocator.run(scheduler.order, scheduler.leafs)
-    return allocator.sizes
+    return b
+
+
+def unread_by(model: ModelInfo, infos: Mapping[str, TensorInfo], s: GraphSettings, blocks: Sequence[int]) -> list[str]:
+    """Names of the matrices of these blocks that the mirrored graph leaves out."""
+    units = (0,) * (model.block_count + 1)
+    b = _made(model, infos, s, Homes(units, units, {}, 0), blocks)
+    return [info.name for info in unread_matrices(infos, b.read, blocks)]

@@ -1,0 +1,70 @@
+"""How far a model's graph is known: verified against the engine, or mirrored in part and estimated for the rest.
+
+A model is verified when the engine's own dry runs of its architecture agree with this mirror to 1 MiB (the recorded
+ones in tests/data/planner; a test compares the list here with them) and when no matrix of the file is left out of the
+graph. Everything else gets an upper-side estimate: what was mirrored, plus what the matrices left out would make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from app.common.units import MIB
+from app.model.types import ModelInfo, TensorInfo
+from app.planner.graph.build import GraphSettings
+
+VERIFIED = frozenset({
+    "afmoe", "arctic", "bailingmoe", "bailingmoe2", "cohere2moe", "dbrx", "deepseek", "deepseek2", "deepseek2-ocr",
+    "deepseek32", "dots1", "ernie4_5-moe", "exaone-moe", "gemma3", "gemma4", "glm-dsa", "glm4moe", "gpt-oss", "granite",
+    "granitehybrid", "granitemoe", "grok", "grovemoe", "hunyuan-moe", "hy_v3", "kimi-linear", "laguna", "lfm2moe",
+    "llama", "llama4", "maple", "mellum", "mimo2", "minicpm", "minimax-m2", "mistral3", "nemotron_h_moe", "olmoe",
+    "phimoe", "qwen2moe", "qwen3", "qwen35moe", "qwen3moe", "qwen3next", "qwen3vlmoe", "qwen4exp", "smallthinker",
+    "step35",
+})  # fmt: skip
+"""Architectures whose recorded dry runs agree."""
+_NEVER_READ = ("attn_kv_b.weight", "rope_freqs.weight")
+"""Left out by the engine too where a file has them beside what replaces them."""
+_SPARSE = ("indexer", "compressor")
+_MOST_INDEX_HEADS = 8
+_LEAST_MARGIN = 16 * MIB
+
+
+def is_verified(model: ModelInfo, unread: Sequence[TensorInfo]) -> bool:
+    """Is the figure of this model's graph the engine's own to 1 MiB?"""
+    return model.architecture in VERIFIED and not unread
+
+
+def unread_matrices(
+    infos: Mapping[str, TensorInfo], read: Mapping[str, object], blocks: Sequence[int]
+) -> list[TensorInfo]:
+    """Matrices of these blocks that no step of the graph multiplies."""
+    wanted = frozenset(blocks)
+    return [
+        info
+        for name, info in infos.items()
+        if info.block in wanted
+        and name not in read
+        and sum(n > 1 for n in info.shape) > 1
+        and not name.endswith(_NEVER_READ)
+    ]
+
+
+def margin_bytes(model: ModelInfo, unread: Sequence[TensorInfo], s: GraphSettings, mirrored: int) -> int:
+    """What an unverified graph may take beyond the mirrored part: all results of one block's unread matrices held
+    together, the scores and masks of cells that are chosen, further residual rows; a tenth, at least 16 MiB."""
+    by_block: dict[int | None, int] = {}
+    for info in unread:
+        rows = info.shape[1] if len(info.shape) < 3 else info.shape[1] * max(1, model.used_experts(info.block or 0))
+        by_block[info.block] = by_block.get(info.block, 0) + rows
+    floats = max(by_block.values(), default=0)
+    if any(part in info.name for info in unread for part in _SPARSE):
+        heads = _number(model, "attention.indexer.head_count")
+        floats += s.n_kv * (4 + min(heads, _MOST_INDEX_HEADS))
+    if any(".hc_" in info.name for info in unread):
+        floats += 3 * max(1, _number(model, "hyper_connection.count")) * (model.embedding_length or 0)
+    return 4 * floats * s.n_tokens + max(_LEAST_MARGIN, mirrored // 10)
+
+
+def _number(model: ModelInfo, key: str) -> int:
+    value = model.metadata.get(f"{model.architecture}.{key}")
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
