@@ -37,7 +37,7 @@ if sys.platform == "linux":
 if todo["address_space"]:
     import resource
     resource.setrlimit(resource.RLIMIT_AS, (todo["address_space"], todo["address_space"]))
-signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+signal.signal(signal.SIGPIPE, signal.SIG_IGN if todo["ignores_sigpipe"] else signal.SIG_DFL)
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 try:
     os.execv(command[0], command)
@@ -50,7 +50,12 @@ class LinuxChild:
     """See ``app.engine.child.Child``. Must be made by a thread that lives as long as the application."""
 
     def __init__(self, spec: ChildSpec) -> None:
-        todo = {"parent": os.getpid(), "cpus": list(spec.cpus), "address_space": spec.address_space_bytes}
+        todo = {
+            "parent": os.getpid(),
+            "cpus": list(spec.cpus),
+            "address_space": spec.address_space_bytes,
+            "ignores_sigpipe": spec.ignores_sigpipe,
+        }
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _SHIM, json.dumps(todo), *spec.argv],
             stdin=subprocess.DEVNULL,

@@ -16,7 +16,8 @@ class ChildSpec:
     """How to start a program. ``argv[0]`` is its path.
 
     ``cpus``: logical CPUs it may run on, set before its first instruction; empty = all. ``merge_output``: stderr goes
-    into stdout. ``address_space_bytes``: upper limit of its address space (not on Windows).
+    into stdout. ``address_space_bytes``: upper limit of its address space (not on Windows). ``ignores_sigpipe``: an
+    answer that nobody reads any more does not end it (not on Windows, which has no such signal).
     """
 
     argv: tuple[str, ...]
@@ -25,6 +26,7 @@ class ChildSpec:
     merge_output: bool = True
     address_space_bytes: int | None = None
     cwd: str | None = None
+    ignores_sigpipe: bool = False
 
 
 class Child(Protocol):

@@ -86,8 +86,11 @@ class RpcServer:
     def _start_once(self) -> None:
         argv = (self._program, "-H", LOOPBACK, "-p", str(self.port))
         self._mail = Mailbox()
+        # It answers a client that has been killed without asking for the error (ggml-rpc/transport.cpp:552, no
+        # MSG_NOSIGNAL): the signal would end it, and every later client would find nobody.
+        limit = self._address_space_bytes
         try:
-            child = launch(ChildSpec(argv, self._env, address_space_bytes=self._address_space_bytes))
+            child = launch(ChildSpec(argv, self._env, address_space_bytes=limit, ignores_sigpipe=True))
         except OSError as error:
             raise fail("rpc_server_failed", why=error.strerror or str(error)) from error
         self._child = child

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from app.common.paths import app_paths
+from app.engine.ports import free_port
 from app.engine.rpc import RpcServer
 from app.planner.types import RAM
 from app.session.app_session import AppSession
@@ -40,7 +41,7 @@ def session(qtbot, engine, device, messages):
     made.start(engine.path)
     made.open_demo()
     qtbot.waitUntil(lambda: made.plan is not None and bool(made.plan.devices.gpus), timeout=START_MS)
-    made.set_wishes(n_ctx=2048)
+    made.set_wishes(n_ctx=2048, extra=("--port", str(free_port())))
     yield made
     made.close()
 
@@ -104,16 +105,23 @@ def test_that_closing_the_session_takes_the_server_along(session, qtbot):
     assert not psutil.pid_exists(pid)
 
 
-def test_that_a_taken_port_is_told_and_the_next_launch_works(session, qtbot, messages):
+def test_that_a_taken_port_is_asked_about_and_another_one_is_used_when_the_user_says_so(session, qtbot):
     with socket.socket() as other:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(("127.0.0.1", 8080))
+        other.bind(("127.0.0.1", 0))
         other.listen()
+        taken = other.getsockname()[1]
+        session.set_wishes(extra=("--port", str(taken)))
         session.launch()
-        assert session.run.phase is RunPhase.FAILED
-        assert messages[-1].code == "port_in_use"
-    session.launch()
-    qtbot.waitUntil(_phase(session, RunPhase.READY), timeout=START_MS)
+        qtbot.waitUntil(lambda: session.launching.question is not None, timeout=START_MS)
+        assert session.run.phase is RunPhase.STOPPED, "nothing is launched before the answer"
+        question = session.launching.question
+        assert question.problem.code == "port_in_use_by"
+        assert question.problem.params["pid"] == os.getpid()
+        answer = next(answer for answer in question.answers if answer.code == "other_port")
+        assert answer.params["port"] != taken
+        session.launching.answer(answer)
+        qtbot.waitUntil(_phase(session, RunPhase.READY), timeout=START_MS)
+        assert session.run.url == f"http://127.0.0.1:{answer.params['port']}"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in engine is a shell script")
