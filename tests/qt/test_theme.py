@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon, QPalette
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QStyle, QStyleOptionButton
 
 from app.common.problem import Problem
 from app.common.resources import resource_path
@@ -11,6 +11,7 @@ from app.ui.theme.icons import icon_pixmap
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.message_strip import MessageStrip
+from app.ui.widgets.tick_box import TickBox
 
 
 @pytest.fixture
@@ -40,6 +41,21 @@ def test_that_inactive_windows_keep_their_colours_and_disabled_text_is_fainter(t
     role = QPalette.ColorRole.WindowText
     assert palette.color(QPalette.ColorGroup.Inactive, role) == palette.color(QPalette.ColorGroup.Active, role)
     assert palette.color(QPalette.ColorGroup.Disabled, role) != palette.color(QPalette.ColorGroup.Active, role)
+
+
+@pytest.mark.parametrize("mode", [ThemeMode.LIGHT, ThemeMode.DARK])
+def test_that_a_ticked_box_shows_a_tick_and_not_only_a_colour(theme, qtbot, mode):
+    theme.set_mode(mode)
+    box = TickBox("only differences")
+    qtbot.addWidget(box)
+    box.setChecked(True)
+    box.resize(box.sizeHint())
+    option = QStyleOptionButton()
+    box.initStyleOption(option)
+    where = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, box)
+    picture = box.grab(where).toImage()
+    colors = {picture.pixelColor(x, y).name() for x in range(picture.width()) for y in range(picture.height())}
+    assert {theme.tokens.color("accent").name(), theme.tokens.color("accent_text").name()} <= colors
 
 
 def test_that_choosing_the_same_theme_again_disturbs_nobody(theme, qtbot):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from app.session.state import RunPhase
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
 from app.ui.widgets.labels import DimLabel, SectionTitle
+from app.ui.widgets.tick_box import TickBox
 from app.words import say
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class AskClose(QDialog):
         self.setWindowTitle(say("close.title"))
         question = SectionTitle(say("close.question"))
         question.setWordWrap(True)
-        self.remember = QCheckBox(say("close.remember"))
+        self.remember = TickBox(say("close.remember"))
         self.stop = PrimaryButton(say("close.stop"))
         self.keep = PlainButton(say("close.keep"), look="large")
         self.stop.clicked.connect(self.accept)

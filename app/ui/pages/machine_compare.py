@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtWidgets import QCheckBox, QDialog, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.diagnose.machine import judgement_sentences
 from app.diagnose.machine_upgrades import Judgement
@@ -14,6 +14,7 @@ from app.ui.theme.fonts import tabular
 from app.ui.widgets.buttons import PlainButton
 from app.ui.widgets.frames import Rule, ScrollCard
 from app.ui.widgets.labels import DimLabel, SectionTitle
+from app.ui.widgets.tick_box import TickBox
 from app.words import say
 from app.work.machine_compare import CompareRow, compare_machines
 from app.work.machine_facts import Fact
@@ -41,7 +42,7 @@ class CompareMachines(QDialog):
         self.resize(_SIZE.boundedTo(parent.window().size() - QSize(40, 60)))
         n = sum(row.differs for row in self.rows)
         count = say("compare_machines.count", n=n, total=len(self.rows)) if n else say("compare_machines.same")
-        self.only_differences = QCheckBox(say("compare_machines.only_differences"))
+        self.only_differences = TickBox(say("compare_machines.only_differences"))
         self.only_differences.setChecked(n > 0)
         self.only_differences.toggled.connect(self._fill)
         close = PlainButton(say("compare_machines.close"))
