@@ -239,6 +239,7 @@ ENTRIES: Entries = {
         "当前 {now}：空闲读数，显卡空闲时链路会降速",
     ),
     "machine_page.snapshot_files": ("Machine snapshots (*.json)", "硬件快照 (*.json)"),
+    "machine_page.reveal.l3": ("The system does not tell its caches.", "系统未提供缓存信息。"),
     "machine_page.reveal.cpu_name": ("The system does not tell its name.", "系统未提供型号名称。"),
     "machine_page.reveal.virtual": ("The processor does not tell.", "处理器未提供此信息。"),
     "machine_page.reveal.ram_total": (

@@ -157,9 +157,8 @@ def _cpu_group(snapshot: HardwareSnapshot) -> FactGroup:
         make.fact("cpu", "name", cpu.name, "cpu_name", raw=cpu.name),
         make.fact("cores", "cores", cores_text(snapshot), "cpu_name", raw=len(cpu.cores), source_of=kinds),
     ]
-    if cpu.l3:
-        sizes = " + ".join(size_text(domain.size_bytes) for domain in cpu.l3)
-        facts.append(make.fact("l3", "l3", sizes, "cpu_name", raw=sizes, source_of="cores"))
+    sizes = " + ".join(size_text(domain.size_bytes) for domain in cpu.l3) or None
+    facts.append(make.fact("l3", "l3", sizes, "l3", raw=sizes, source_of="cores"))
     facts.append(
         Fact(
             "cpu.for_engine",

@@ -103,6 +103,14 @@ def test_that_what_differs_is_marked_and_a_later_look_alone_is_no_difference():
     assert (channels.left.value, channels.right.value) == ("1", "2")
 
 
+def test_that_caches_nobody_told_are_unknown_and_never_absent():
+    told = _load("laptop-lpddr5-rtx4070")
+    silent = dataclasses.replace(told, cpu=dataclasses.replace(told.cpu, l3=()))
+    (row,) = [row for row in compare_machines(told, silent) if row.key == "cpu.l3"]
+    assert row.left.value == "24 MiB"
+    assert (row.right.value, row.right.confidence) == (None, "unknown")
+
+
 def test_that_the_same_card_is_compared_with_itself_whatever_its_place():
     two = _load("desktop-two-unequal-gpus")
     turned = dataclasses.replace(
