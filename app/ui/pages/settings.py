@@ -31,7 +31,6 @@ LICENCES = (
     ("psutil", "BSD-3-Clause"),
     ("nvidia-ml-py", "BSD"),
     ("HTTPX", "BSD-3-Clause"),
-    ("gguf", "MIT"),
     ("py-cpuinfo", "MIT"),
     ("typing_extensions", "PSF-2.0"),
 )
