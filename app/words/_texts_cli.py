@@ -11,7 +11,7 @@ _MISTAKES: Entries = {
     ),
     "problem.cli_unknown_verb_near": (
         "“{verb}” is neither a model file nor a verb. Did you mean “{program} {near}”? Verbs: {verbs}.",
-        "“{verb}”既不是模型文件，也不是命令。您是否想用“{program} {near}”？可用的命令：{verbs}。",
+        "“{verb}”既不是模型文件，也不是命令。你是否想用“{program} {near}”？可用的命令：{verbs}。",
     ),
     "problem.cli_unknown_option": (
         "{verb} has no option {option}. “{verb} --help” lists them.",
@@ -19,7 +19,7 @@ _MISTAKES: Entries = {
     ),
     "problem.cli_unknown_option_near": (
         "{verb} has no option {option}. Did you mean {near}?",
-        "{verb} 没有选项 {option}。您是否想用 {near}？",
+        "{verb} 没有选项 {option}。你是否想用 {near}？",
     ),
     "problem.cli_too_many": (
         "“{text}” is one argument too many for {verb}. Put a path with spaces in quotes.",

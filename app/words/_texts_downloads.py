@@ -27,7 +27,7 @@ _SERVER: Entries = {
     ),
     "problem.download_forbidden": (
         "{host} does not hand out {name} (HTTP {status}). It may want a login, or not serve your country: use a mirror, or fetch the file with a browser.",
-        "{host} 拒绝提供 {name}（HTTP {status}）。它可能需要登录，或不向您所在的地区提供：请使用镜像，或用浏览器下载该文件。",
+        "{host} 拒绝提供 {name}（HTTP {status}）。它可能需要登录，或不向你所在的地区提供：请使用镜像，或用浏览器下载该文件。",
     ),
     "problem.download_too_many": (
         "{host} takes no more requests from this network for now. Wait some minutes and try again, or set a mirror.",

@@ -205,7 +205,7 @@ _CLI: Entries = {
     ),
     "cli.help.confirm": (
         "the SHA-256 of an archive that the list does not know, as you have checked it",
-        "列表中没有的压缩包的 SHA-256（由您核对确认）",
+        "列表中没有的压缩包的 SHA-256（由你核对确认）",
     ),
     "cli.help.mirror": ("base address to use instead of the official one", "代替官方地址的镜像地址"),
     "cli.help.use": ("use this engine from now on", "从现在起使用这个引擎"),
@@ -249,7 +249,7 @@ _WINDOW: Entries = {
     "engines.get_title": ("Get an engine", "获取引擎"),
     "engines.intro": (
         "llama.cpp comes from its official releases. Lanewise asks there only when you click, fetches one package, compares its size and SHA-256 with what was published, and tests whether it sees your card.",
-        "llama.cpp 来自其官方发行页。只有在您点击后，Lanewise 才会访问该页：下载一个安装包，核对其大小和 SHA-256，并测试它能否看到您的显卡。",
+        "llama.cpp 来自其官方发行页。只有在你点击后，Lanewise 才会访问该页：下载一个安装包，核对其大小和 SHA-256，并测试它能否看到你的显卡。",
     ),
     "engines.mirror": ("Mirror", "镜像地址"),
     "engines.mirror_none": ("none: the official address", "无：使用官方地址"),

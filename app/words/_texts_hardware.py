@@ -125,7 +125,7 @@ _SOURCES: Entries = {
     "source.dxgi": ("Windows graphics (DXGI)", "Windows 图形接口 (DXGI)"),
     "source.engine": ("llama-server --list-devices", "llama-server --list-devices"),
     "source.rule": ("Lanewise", "Lanewise"),
-    "source.user": ("entered by you", "由您输入"),
+    "source.user": ("entered by you", "由你输入"),
 }
 
 _VERDICTS: Entries = {

@@ -62,6 +62,10 @@ def test_that_chinese_meets_chinese_without_a_blank_and_letters_with_one(templat
     assert fill_chinese(template, {"device": device}) == text
 
 
+def test_that_the_user_is_addressed_in_one_way():
+    assert [code for code, (_, chinese) in ENTRIES.items() if "您" in chinese] == []
+
+
 def test_that_every_chinese_page_name_in_a_sentence_is_a_page():
     pages = {chinese for code, (_, chinese) in ENTRIES.items() if code.startswith("page.")}
     for code, (_, chinese) in ENTRIES.items():
