@@ -108,6 +108,10 @@ class OptionGroup:
         """Folders, any number of them, without a dash."""
         self._group.add_argument("folders", metavar="FOLDER", nargs="*", help=_help("folders"))
 
+    def link(self) -> None:
+        """An address, without a dash."""
+        self._group.add_argument("link", metavar="LINK", nargs="?", help=_help("link"))
+
     def model(self) -> None:
         """The model file, the one argument without a dash. That it was named is checked by ``model_path``."""
         self._group.add_argument("model", metavar="MODEL", nargs="?", help=_help("model"))

@@ -42,7 +42,7 @@ def add_options(parser: VerbParser) -> None:
 
 def run(options: Namespace) -> int:
     """List the files, or the suggestions. Exit code 0, also when there is none."""
-    judge = _judge(options)
+    judge = judge_of(options)
     if options.suggest:
         _print_suggestions(suggestions(judge), as_json=options.json)
         return 0
@@ -74,7 +74,7 @@ def entry_json(entry: Entry) -> Json:
         "name": entry.name,
         "file_bytes": summary.file_bytes,
         "role": summary.role.value,
-        **_verdict_json(verdict),
+        **verdict_json(verdict),
         "source": entry.source.value,
         "place": entry.place,
         "title": summary.title or None,
@@ -89,7 +89,8 @@ def entry_json(entry: Entry) -> Json:
     }
 
 
-def _verdict_json(verdict: FileVerdict | None) -> Json:
+def verdict_json(verdict: FileVerdict | None) -> Json:
+    """The keys that tell a verdict."""
     return {
         "verdict": None if verdict is None else verdict.kind.value,
         "expert_layers_in_ram": None if verdict is None else verdict.expert_layers_in_ram,
@@ -101,7 +102,8 @@ def _verdict_json(verdict: FileVerdict | None) -> Json:
     }
 
 
-def _judge(options: Namespace) -> Judge:
+def judge_of(options: Namespace) -> Judge:
+    """The machine and the wishes that the options name."""
     engine = chosen_engine(options)
     hardware = machine_for(options, engine)
     taught = learned_here(options)
@@ -156,7 +158,7 @@ def _suggestion_json(each: Suggestion) -> Json:
         "active_parameters": each.active_parameters,
         "is_example": each.is_example,
         "runs_well": each.runs_well,
-        **_verdict_json(each.verdict),
+        **verdict_json(each.verdict),
     }
 
 

@@ -9,6 +9,7 @@ from typing import Protocol, cast
 VERBS: Mapping[str, str] = {
     "machine": "app.cli.machine_verb",
     "models": "app.cli.models_verb",
+    "download": "app.cli.download_verb",
     "inspect": "app.cli.inspect_verb",
     "plan": "app.cli.plan_verb",
     "fits": "app.cli.fits_verb",

@@ -29,7 +29,9 @@ class Settings:
     ``engine_path``: a chosen llama-server (or a folder with one), None = look for it. ``reserve_mib``: MiB of VRAM that
     new plans leave free, None = the planner's default. ``window_geometry`` is Qt's saved geometry as base64 text.
     ``rpc_servers``: HOST:PORT of machines that lend their memory. ``recent_plans``: plan files, the newest first.
-    ``model_folders``: where to look for models, besides other programs' own folders.
+    ``model_folders``: where to look for models, besides other programs' own folders. ``model_mirror``: base address
+    asked instead of Hugging Face's. ``download_folder``: where downloads go, None = Lanewise's own. ``first_run``:
+    steps of the first run that are behind the user, by name.
     ``engine_mirror``: base address to fetch llama.cpp from instead of the official one.
     """
 
@@ -47,6 +49,9 @@ class Settings:
     recent_plans: tuple[str, ...] = ()
     close_with_server: str = "ask"
     model_folders: tuple[str, ...] = ()
+    model_mirror: str | None = None
+    download_folder: str | None = None
+    first_run: tuple[str, ...] = ()
 
 
 def changed(settings: Settings, **changes: Any) -> Settings:

@@ -120,4 +120,68 @@ _VERB: Entries = {
     ),
 }
 
-ENTRIES: Entries = {**_SOURCES, **_VERDICTS, **_PROBLEMS, **_VERB}
+_HUB: Entries = {
+    "problem.hub_link_none": (
+        "“{text}” is no link. Paste the address of a model's page on Hugging Face or ModelScope, such as https://huggingface.co/OWNER/NAME.",
+        "“{text}”不是链接。请粘贴 Hugging Face 或魔搭的模型页面地址，例如 https://www.modelscope.cn/models/所有者/名称。",
+    ),
+    "problem.hub_link_no_model": (
+        "{address} is no model's page and no GGUF file. Open the model's page in a browser and copy its address.",
+        "{address} 不是模型页面，也不是 GGUF 文件。请在浏览器中打开模型页面，再复制它的地址。",
+    ),
+    "problem.hub_repository_missing": (
+        "{host} has no public repository {repository} ({revision}): the name is wrong, or it wants a login. Check the link in a browser; gated models must be fetched there.",
+        "{host} 上没有公开的仓库 {repository}（{revision}）：名称有误，或需要登录。请在浏览器中检查链接；需申请的模型只能在那里下载。",
+    ),
+    "problem.hub_no_listing": (
+        "{host} answered the question for the files of {repository} with something that is no list (a login page?). Log in to the network, or set another mirror.",
+        "{host} 对 {repository} 的文件列表请求返回的不是列表（登录页面？）。请先登录网络，或换一个镜像。",
+    ),
+    "problem.hub_no_gguf": (
+        "{repository} has {files:count file|files}, but none in GGUF format. Look for a repository whose name ends in GGUF.",
+        "{repository} 有 {files:num} 个文件，但没有 GGUF 格式的。请查找名称以 GGUF 结尾的仓库。",
+    ),
+    "problem.hub_parts_missing": (
+        "{name} is not whole in this repository: {missing:count part is|parts are} missing. Choose another file.",
+        "该仓库中的 {name} 不完整：缺少 {missing:num} 个分卷。请选择其他文件。",
+    ),
+    "problem.hub_header_too_long": (
+        "The header of {name} is longer than {size:size}, so there is no verdict before the download.",
+        "{name} 的文件头超过 {size:size}，下载前无法给出结论。",
+    ),
+    "problem.hub_no_such_file": (
+        "{repository} has no {wanted}. It has: {known}.",
+        "{repository} 中没有 {wanted}。可选：{known}。",
+    ),
+    "hub.basis.header": ("from the file's own header", "根据文件头"),
+    "hub.basis.scaled": ("from a sister file's header", "根据同仓库其他量化的文件头"),
+    "hub.basis.size": ("by size alone", "仅根据大小"),
+    "hub.basis.none": ("not known before the download", "下载前未知"),
+    "hub.fits_by_size": ("Not too big, by its size", "按大小看不算太大"),
+    "hub.set.projector": ("projector for pictures or sound", "投影文件（图像或音频）"),
+    "hub.set.parts": ("{name} ({n:count part|parts})", "{name}（{n} 个分卷）"),
+    "hub.checked": ("checked with the published SHA-256", "已用公布的 SHA-256 校验"),
+    "hub.unchecked": ("the source publishes no SHA-256; the header is whole", "来源未公布 SHA-256；文件头完整"),
+    "cli.verb.download": (
+        "fetches a model from Hugging Face, ModelScope or a direct link; the verdict comes before the download",
+        "从 Hugging Face、魔搭或直接链接下载模型；下载前先给出结论",
+    ),
+    "cli.group.download": ("the download", "下载"),
+    "cli.help.link": (
+        "address of a repository or a file, OWNER/NAME, or OWNER/NAME:Q4_K_M",
+        "仓库或文件的地址、所有者/名称，或 所有者/名称:Q4_K_M",
+    ),
+    "cli.help.list": ("only lists the files with a verdict each", "只列出文件和各自的结论"),
+    "cli.help.file": ("which file, as the list names it", "选择哪个文件（列表中的名称）"),
+    "cli.help.quant": ("which quantisation, as in Q4_K_M", "选择哪种量化，例如 Q4_K_M"),
+    "cli.help.with-projector": ("its projector too (pictures, sound)", "同时下载投影文件（图像、音频）"),
+    "cli.help.into": ("folder to put it into", "保存到哪个文件夹"),
+    "cli.download.head.file": ("FILE", "文件"),
+    "cli.download.done": ("{path}: {size:size}, {check}.", "{path}：{size:size}，{check}。"),
+    "problem.cli_link_missing": (
+        "The link is missing. Example: lanewise download OWNER/NAME --quant Q4_K_M",
+        "缺少链接。例如：lanewise download 所有者/名称 --quant Q4_K_M",
+    ),
+}
+
+ENTRIES: Entries = {**_HUB, **_SOURCES, **_VERDICTS, **_PROBLEMS, **_VERB}

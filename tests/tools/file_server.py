@@ -96,7 +96,7 @@ class FileServer:
     @staticmethod
     def _begin(handler, served):
         """Where the answer begins; None: the whole file."""
-        wanted = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range") or "")
+        wanted = re.fullmatch(r"bytes=(\d+)-\d*", handler.headers.get("Range") or "")
         if not wanted or not served.ranges:
             return None
         condition = handler.headers.get("If-Range")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +29,16 @@ from app.work.downloads.types import (
 T = TypeVar("T")
 
 _USUAL = Patience()
+
+
+@dataclass(frozen=True, slots=True)
+class SmallAnswer:
+    """A whole small answer. ``headers`` in lower case."""
+
+    data: bytes
+    headers: Mapping[str, str]
+
+
 _LARGEST = 1 << 42
 _LOOK_S = 0.05
 _BLOCK = 4 << 20
@@ -75,8 +86,13 @@ def fetch_files(
 
 def fetch_bytes(url: str, most_bytes: int, cancelled: Cancelled, patience: Patience = _USUAL) -> bytes:
     """A small answer (a listing) as bytes. Raises ProblemError ``download_*`` (``download_too_long``)."""
+    return fetch_answer(url, most_bytes, cancelled, patience).data
 
-    def once() -> bytes:
+
+def fetch_answer(url: str, most_bytes: int, cancelled: Cancelled, patience: Patience = _USUAL) -> SmallAnswer:
+    """The same with the answer's headers (the address of the next page). Raises as ``fetch_bytes`` does."""
+
+    def once() -> SmallAnswer:
         data = bytearray()
         with Stream(url, {"Accept": "application/json"}, patience, cancelled) as stream:
             answer = stream.head()
@@ -86,9 +102,44 @@ def fetch_bytes(url: str, most_bytes: int, cancelled: Cancelled, patience: Patie
                     raise fail("download_too_long", host=answer.host, size=most_bytes)
         if answer.length is not None and len(data) < answer.length:
             raise BrokenOffError(fail("download_cut", host=answer.host).problem)
-        return bytes(data)
+        return SmallAnswer(bytes(data), answer.headers)
 
     return _again(once, lambda: False, lambda attempt: None, cancelled, patience)
+
+
+def fetch_start(
+    url: str, begin: int, n_bytes: int, cancelled: Cancelled, patience: Patience = _USUAL
+) -> tuple[bytes, int | None]:
+    """``n_bytes`` of a file from ``begin`` (fewer where it ends), and the size of all of it when the server tells.
+
+    The connection is shut as soon as they are there, so a server that knows no ranges costs no whole file. Raises
+    ProblemError ``download_*``.
+    """
+
+    def once() -> tuple[bytes, int | None]:
+        data = bytearray()
+        with Stream(url, {"Range": f"bytes={begin}-{begin + n_bytes - 1}"}, patience, cancelled) as stream:
+            answer = stream.head()
+            found = _RANGE.fullmatch(answer.headers.get("content-range", "").strip())
+            is_part = answer.status == 206 and found is not None and int(found[1]) == begin
+            total = _total(found) if is_part else answer.length if answer.status == 200 else None
+            skipped = 0 if is_part or answer.status == 416 else begin
+            if answer.status != 416:
+                for chunk in stream.chunks():
+                    data += chunk
+                    if len(data) >= skipped + n_bytes:
+                        break
+        wanted = bytes(data[skipped : skipped + n_bytes])
+        is_cut = len(wanted) < n_bytes and total is not None and begin + len(wanted) < total
+        if is_cut:
+            raise BrokenOffError(fail("download_cut", host=answer.host).problem)
+        return wanted, total
+
+    return _again(once, lambda: False, lambda attempt: None, cancelled, patience)
+
+
+def _total(found: re.Match[str] | None) -> int | None:
+    return None if found is None or found[3] == "*" else int(found[3])
 
 
 def sha256_of(path: Path, cancelled: Cancelled) -> str:
