@@ -48,10 +48,6 @@ class FileStamp:
     mtime_ns: int
     libraries: tuple[str, ...]
 
-    def is_same_file(self, other: FileStamp) -> bool:
-        """Size and time alone: a look that costs nothing."""
-        return (self.size_bytes, self.mtime_ns) == (other.size_bytes, other.mtime_ns)
-
 
 def kind_of(capabilities: Capabilities) -> EngineKind:
     """From the options that ``--help`` lists: ik_llama.cpp has switches that mainline never had."""

@@ -11,7 +11,8 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -79,33 +80,43 @@ def dry_run(
         child = launch_tool(ChildSpec(command, engine_environment(paths.engine_home), merge_output=False))
     except OSError as error:
         raise fail("engine_broken", path=binary.path, why=error.strerror or str(error)) from error
-    lines: list[str] = []
-    rows: tuple[DryRunDevice, ...] | None = None
-    is_over = False
+    last_lines: deque[str] = deque(maxlen=_KEPT_LINES)
+
+    def heard(line: str) -> None:
+        last_lines.append(line)
+        if on_line is not None:
+            on_line(line)
+
     with _Output(child) as output:
-        for line in output.until(time.monotonic() + timeout_s):
-            found = parse_breakdown(line)
-            if found is not None and rows is not None and on_draft is not None:
-                on_draft(found)
-                break
-            if found is not None:
-                rows = found
-                if on_draft is None:
-                    break
-                continue
-            if rows is not None and _LOADS_IN_EARNEST in line:
-                break
-            if on_line is not None:
-                on_line(line)
-            lines.append(line)
-            del lines[:-_KEPT_LINES]
-        else:
-            is_over = output.is_over
+        rows = _figures(output.until(time.monotonic() + timeout_s), heard, on_draft)
     if rows is not None:
         return rows
-    if not is_over:
+    if not output.is_over:
         raise fail("engine_probe_timeout", seconds=round(timeout_s))
-    raise ProblemError(_reason(output.code, lines))
+    raise ProblemError(_reason(output.code, list(last_lines)))
+
+
+def _figures(
+    lines: Iterable[str],
+    on_line: Callable[[str], None],
+    on_draft: Callable[[tuple[DryRunDevice, ...]], None] | None,
+) -> tuple[DryRunDevice, ...] | None:
+    """The model's figures among the lines, those of a draft too where they are wanted; None: the lines end first."""
+    rows: tuple[DryRunDevice, ...] | None = None
+    for line in lines:
+        found = parse_breakdown(line)
+        if found is None:
+            if rows is not None and _LOADS_IN_EARNEST in line:
+                break
+            on_line(line)
+        elif rows is None:
+            rows = found
+            if on_draft is None:
+                break
+        elif on_draft is not None:
+            on_draft(found)
+            break
+    return rows
 
 
 def dry_run_argv(argv: Sequence[str]) -> tuple[str, ...]:

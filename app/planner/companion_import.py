@@ -11,10 +11,6 @@ from app.planner.flag_table import Given
 from app.planner.kv import CACHE_TYPES
 from app.planner.types import Wishes
 
-SETTINGS = (
-    "mmproj", "draft_model", "draft_gpu_layers", "draft_device", "draft_cache_k", "draft_cache_v", "draft_max",
-    "spec_type", "lora",
-)  # fmt: skip
 _FROM_THE_DRAFT = frozenset({SIMPLE, "draft-eagle3", "draft-dflash", "draft-dspark"})
 """Kinds that the draft file itself tells again (``companions.speculation_of``)."""
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from app.common.problem import ParamValue, Problem, Severity
 from app.model.types import ModelInfo, Role, TensorInfo
 from app.planner.card_runs import Runs, moved_home
-from app.planner.cards import kind_of, tensors_of
+from app.planner.cards import tensors_of
 from app.planner.placement import FOLLOWS_HOME, homes, locations, with_locations
 from app.planner.types import RAM, DeviceSet, MoveResult, Placement, Refusal
 
@@ -112,8 +112,3 @@ def _home_followers(model: ModelInfo, before: Placement, runs: Runs) -> dict[str
         and old[t.block] != new[t.block]
         and before.overrides.get(t.name) is None
     }
-
-
-def move_kinds(card_ids: Iterable[str], model: ModelInfo) -> tuple[str, ...]:
-    """The kinds of the moved cards, for the undo text."""
-    return tuple(sorted({kind_of(t) for card_id in card_ids for t in tensors_of(model, card_id)}))

@@ -54,10 +54,6 @@ class RuleHits:
     wins: tuple[tuple[str, ...], ...]
     regex_errors: tuple[EcmaSyntaxError | None, ...]
 
-    def winner(self, name: str) -> int | None:
-        """The rule that decides a name."""
-        return next((i for i, names in enumerate(self.wins) if name in names), None)
-
 
 def rules_of(given: Iterable[Given]) -> tuple[TensorRule, ...]:
     """All rules of a command in the engine's order. An ``N`` that is no number gives no rule."""

@@ -33,6 +33,7 @@ from app.planner.kv import CACHE_TYPES, row_bytes
 
 if TYPE_CHECKING:
     from app.planner.graph.indexer import Indexer
+    from app.planner.graph.msa import BlockChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ class Build:
         self.n_embd = model.embedding_length or 0
         self.n_tokens = s.n_tokens
         self.indexer: Indexer | None = None
+        self.block_choice: BlockChoice | None = None
         self.scales_residual = self.real("residual_scale") != 0.0
         self.slides = any(layer.sliding for layer in model.layers)
         has_rms = f"{model.architecture}.attention.layer_norm_rms_epsilon" in model.metadata
@@ -283,8 +285,3 @@ def cache_view(cache: Tensor, ne: Shape) -> Tensor:
 def _shape4(dims: tuple[int, ...]) -> Shape:
     padded = (*dims, 1, 1, 1, 1)
     return (padded[0], padded[1], padded[2], padded[3])
-
-
-def silu_gate(gate: Tensor, up: Tensor) -> Tensor:
-    """A gated activation of two tensors: never in place."""
-    return new("glu", gate.ne, gate, up)

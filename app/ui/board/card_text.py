@@ -25,11 +25,6 @@ class ModelFacts:
         return ModelFacts() if model is None else ModelFacts(model.expert_count, model.expert_used_count)
 
 
-def level_of(card: Card) -> int:
-    """0 a run of blocks (or a whole kind), 1 one block, 2 a part of a block."""
-    return min(card.id.count(":"), 2) if card.first is not None and card.first == card.last else 0
-
-
 def title(card: Card, *, is_child: bool = False) -> str:
     """The first line: the kind with its layers; inside an open card only what the card does not say."""
     kind, _, rest = card.id.partition(":")

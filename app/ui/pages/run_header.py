@@ -78,11 +78,6 @@ class CopyField(QWidget):
         return self._field.displayText()
 
     @property
-    def reveal_button(self) -> IconButton:
-        """The eye of a secret."""
-        return self._reveal
-
-    @property
     def copy_button(self) -> IconButton:
         """The Copy button."""
         return self._copy
@@ -201,11 +196,6 @@ class RunHeader(QFrame):
     def key(self) -> CopyField:
         """The server's API key."""
         return self._key
-
-    @property
-    def cpus_text(self) -> str:
-        """Where the server runs, in words."""
-        return self._cpus.text()
 
     @property
     def progress(self) -> QProgressBar:
