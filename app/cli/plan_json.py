@@ -24,6 +24,7 @@ _OPTION = {
     "n_ubatch": "--ubatch",
     "n_batch": "--batch",
     "kv_home": "--kv",
+    "prompt_cache_mib": "--prompt-cache-mib",
 }
 """The option of ``plan`` for each wish that a trade changes."""
 

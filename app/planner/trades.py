@@ -17,7 +17,7 @@ from app.planner.calibration import offloading_gpu
 from app.planner.kv import CACHE_TYPES
 from app.planner.memory import estimate
 from app.planner.placement import further_cards, in_use, locations, with_device
-from app.planner.plan import PlanInputs, kv_problems, kv_settings, placement_for, run_settings
+from app.planner.plan import PlanInputs, kv_problems, kv_settings, make_plan, placement_for, run_settings
 from app.planner.speed import estimate_speed
 from app.planner.token_work import kv_read_bytes, prompt_work, ram_bytes_per_token
 from app.planner.types import RAM, DeviceSet, KvHome, Placement, Plan, SpeedEstimate, Wishes
@@ -48,12 +48,13 @@ class Quality(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Trade:
     """One offer. ``code`` and ``value`` say what (``kv_type`` q8_0, ``context`` 8192, ``ubatch`` 1024, ``kv_home`` ram,
-    ``close_programs``, ``use_device`` CUDA1, ``preset`` fill); applying it is ``changes`` of the wishes, for
-    ``use_device`` to switch the card on, and nothing when only the user can do it.
+    ``prompt_cache`` MiB, ``close_programs``, ``use_device`` CUDA1, ``preset`` fill); applying it is ``changes`` of the
+    wishes, for ``use_device`` to switch the card on, and nothing when only the user can do it.
 
-    ``freed_bytes``: VRAM that it frees with everything left where it is (negative: takes). ``expert_layers``: more of
-    them on the GPU afterwards. ``ram_read_saved_bytes``: less read from RAM per token. Speeds are changes; None where
-    unknown. ``prompt_factor``: prompt speed afterwards / now. ``relieves``: the plan does not fit, and this frees VRAM.
+    ``freed_bytes``: VRAM that it frees with everything left where it is (negative: takes); of a plan that does not fit,
+    what the over-full devices gain. ``expert_layers``: more of them on the GPU afterwards. ``ram_read_saved_bytes``:
+    less read from RAM per token. Speeds are changes; None where unknown. ``prompt_factor``: prompt speed afterwards /
+    now. ``relieves``: the plan does not fit, and this frees memory where it lacks.
     """
 
     code: str
@@ -99,7 +100,7 @@ class _State:
 
 
 def trades(inputs: PlanInputs, plan: Plan) -> tuple[Trade, ...]:
-    """Offers that gain something, the best first; of a plan that does not fit, those that free VRAM.
+    """Offers that gain something, the best first; of a plan that does not fit, those that free what it lacks.
 
     None for a plan that the engine itself makes, or without a GPU. ``inputs`` are those that the plan was made of. An
     edited plan keeps its placement; what it could gain by starting again from the best one is an offer too.
@@ -130,7 +131,17 @@ def _offers(inputs: PlanInputs, plan: Plan) -> Iterator[_Offer]:
         yield _Offer("kv_home", "ram", {"kv_home": KvHome.RAM}, Quality.PROMPTS)
     elif wishes.kv_home is KvHome.RAM:
         yield _Offer("kv_home", "home", {"kv_home": KvHome.HOME}, Quality.SAME)
+    yield from _prompt_cache_offers(plan)
     yield from _device_offers(plan)
+
+
+def _prompt_cache_offers(plan: Plan) -> Iterator[_Offer]:
+    """A smaller prompt cache where RAM is over-full: the largest that fits in the automatic one's steps, else none."""
+    ram = plan.estimate.get(RAM)
+    if ram.fits is False and ram.prompt_cache_bytes and ram.left_bytes is not None:
+        step = 256
+        left_mib = max(0, ram.prompt_cache_bytes + ram.left_bytes) // MIB // step * step
+        yield _Offer("prompt_cache", left_mib, {"prompt_cache_mib": left_mib}, Quality.SHORTER)
 
 
 def _device_offers(plan: Plan) -> Iterator[_Offer]:
@@ -180,10 +191,14 @@ def _trade(inputs: PlanInputs, plan: Plan, now: _State, offer: _Offer) -> Trade 
     after = _state(changed, placement, plan)
     gain, share = _decode_gain(now, after)
     prompt = _prompt_factor(inputs, changed, now, after)
-    freed = _freed_bytes(inputs, changed, plan, offer, placement)
-    relieves = plan.estimate.fits is False and freed >= _LEAST_FREED
+    lacks = plan.estimate.fits is False
+    if lacks:
+        freed = _relief_bytes(plan, make_plan(changed, placement, is_edited=True))
+    else:
+        freed = _freed_bytes(inputs, changed, plan, offer, placement)
+    relieves = lacks and freed >= _LEAST_FREED
     helps = share > _LEAST_GAIN or (offer.code == "ubatch" and (prompt or 1.0) >= _LEAST_PROMPT_GAIN)
-    if not (relieves if plan.estimate.fits is False else helps):
+    if not (relieves if lacks else helps):
         return None
     layer = _expert_bytes(model) / max(1, len(model.expert_blocks))
     layers = (after.expert_gpu_bytes - now.expert_gpu_bytes) / layer if layer else 0.0
@@ -265,6 +280,16 @@ def _freed_bytes(inputs: PlanInputs, changed: PlanInputs, plan: Plan, offer: _Of
         after = replace(plan.placement, kv_home=kv_home)
     then = estimate(inputs.model, after, plan.devices, run_settings(inputs.model, changed.wishes, 0, inputs.files))
     return sum(plan.estimate.get(name).total_bytes - then.get(name).total_bytes for name in gpus)
+
+
+def _relief_bytes(plan: Plan, after: Plan) -> int:
+    """Memory that the over-full devices gain, less what the others would then lack."""
+    relief = 0
+    for now in plan.estimate.devices:
+        then = after.estimate.get(now.device)
+        if now.left_bytes is not None and then.left_bytes is not None:
+            relief += then.left_bytes - now.left_bytes if now.left_bytes < 0 else min(0, then.left_bytes)
+    return relief
 
 
 def _expert_bytes(model: ModelInfo) -> int:

@@ -36,6 +36,7 @@ ENTRIES: Entries = {
     "trade.waiting": ("Working out what could be gained…", "正在计算还能换来什么…"),
     "trade.kv_type": ("KV cache {value}", "KV 缓存 {value}"),
     "trade.context": ("Context {value:num}", "上下文 {value:num}"),
+    "trade.prompt_cache": ("Prompt cache {value:num} MiB", "提示缓存 {value:num} MiB"),
     "trade.ubatch": ("Micro-batch {value:num}", "微批次 {value:num}"),
     "trade.kv_home.ram": ("KV cache in RAM", "KV 缓存放内存"),
     "trade.kv_home.home": ("KV cache with its layers", "KV 缓存跟随所在的层"),

@@ -143,3 +143,19 @@ def test_that_nothing_is_moved_into_ram_that_is_over_full_already(real_headers):
     offers = _offers(replace(inputs, devices=full))
     assert _named(offers, "kv_home") is None
     assert _named(offers, "kv_type", "q8_0").relieves
+
+
+def test_that_a_plan_short_of_ram_is_offered_what_frees_ram_and_nothing_that_frees_vram_only(real_headers):
+    inputs = _inputs(real_headers["qwen3-30b"], 8, preset="experts-cpu", prompt_cache_mib=8192)
+    short = replace(inputs, devices=replace(inputs.devices, ram=replace(inputs.devices.ram, free_bytes=22 * GIB)))
+    plan = make_plan(short)
+    lacking = -plan.estimate.get(RAM).left_bytes
+    assert plan.estimate.get("CUDA0").fits
+    assert lacking > GIB
+    offers = _offers(short)
+    assert [trade.code for trade in offers] == ["preset", "prompt_cache"]
+    for offer in offers:
+        assert offer.relieves
+        assert offer.freed_bytes >= lacking
+        assert make_plan(replace(short, wishes=replace(short.wishes, **offer.changes))).estimate.fits
+    assert 0 < offers[1].value < 8192
