@@ -5,6 +5,7 @@ Rearranging (ggml/src/ggml-cpu/repack.cpp:4925-5120, b11434): weights that stay 
 the processor's list that can multiply them: the GPU's own host memory where there is a GPU that has any, then
 CPU_REPACK, then plain RAM (src/llama-model.cpp:1080-1130). So only machines without such a GPU (CPU only, RPC) do it.
 A mapped file stays in memory beside the rearranged copy as long as RAM suffices; one that is read does not exist twice.
+Where RAM is short the pages of the file give way: nothing reads them again, so they never decide whether a plan fits.
 Measured with LFM2-8B-A1B Q4_K (5122 MiB) in RAM: 8259 MiB resident when mapped (5122 of the file, 3071 rearranged),
 5266 when read, 5188 mapped without rearranging.
 """
@@ -90,20 +91,26 @@ def _number_after(words: tuple[str, ...], flags: tuple[str, ...], default: int) 
     return value
 
 
-def with_host_segments(
-    predicted: MemoryEstimate, *, rearranged: int, load_mode: str, checkpoints: int
-) -> MemoryEstimate:
-    """The estimate with RAM's further stretches. ``rearranged`` counts where the file stays mapped."""
-    segments = {
-        Segment.REPACKED: rearranged if load_mode in _MAPPED else 0,
-        Segment.CHECKPOINTS: checkpoints,
-    }
-    found = {segment: n_bytes for segment, n_bytes in segments.items() if n_bytes}
+def with_ram_segment(predicted: MemoryEstimate, segment: Segment, n_bytes: int) -> MemoryEstimate:
+    """The estimate with a further stretch of RAM."""
+    if not n_bytes:
+        return predicted
     return MemoryEstimate(
         tuple(
-            replace(d, segments={**d.segments, **found}) if d.device == RAM and found else d for d in predicted.devices
+            replace(d, segments={**d.segments, segment: n_bytes}) if d.device == RAM else d for d in predicted.devices
         )
     )
+
+
+def second_copies(rearranged: int, load_mode: str) -> int:
+    """How much would lie in RAM twice with endless RAM: ``rearranged`` bytes, where the file stays mapped."""
+    return rearranged if load_mode in _MAPPED else 0
+
+
+def with_second_copies(predicted: MemoryEstimate, copies: int) -> MemoryEstimate:
+    """The estimate with as much of the copies as the rest leaves room for; all of them where free RAM is unknown."""
+    left = predicted.get(RAM).left_bytes
+    return with_ram_segment(predicted, Segment.REPACKED, copies if left is None else min(copies, max(0, left)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +127,25 @@ class RamLimits:
 NO_LIMITS = RamLimits()
 
 
-def committed_bytes(predicted: MemoryEstimate, load_mode: str, *, cards_count: bool) -> int:
+def committed_bytes(predicted: MemoryEstimate, load_mode: str, *, cards_count: bool, copies: int = 0) -> int:
     """What the system must promise (commit charge): everything in RAM but a mapped file, which is its own backing; on
-    Windows also what cards hold, since their memory can be moved out to RAM."""
+    Windows also what cards hold, since their memory can be moved out to RAM. ``copies``: rearranged weights."""
     total = 0
     for device in predicted.devices:
         if device.device == RAM:
-            total += device.total_bytes - (device.weights_bytes if load_mode in _MAPPED else 0)
+            mapped = device.weights_bytes if load_mode in _MAPPED else 0
+            total += device.total_bytes - device.segments.get(Segment.REPACKED, 0) - mapped + copies
         elif cards_count and device.kind in (DeviceKind.GPU, DeviceKind.IGPU):
             total += device.total_bytes
     return total
 
 
-def host_problems(predicted: MemoryEstimate, load_mode: str, limits: RamLimits) -> Iterator[Problem]:
-    """``commit_too_small``: the system would refuse the memory although enough is free; ``mapped_twice``: RAM is
-    over-full because rearranged weights stay mapped too."""
-    committed = committed_bytes(predicted, load_mode, cards_count=limits.cards_count)
+def host_problems(
+    predicted: MemoryEstimate, load_mode: str, limits: RamLimits, copies: int = 0
+) -> Iterator[Problem]:  # fmt: skip
+    """``commit_too_small``: the system would refuse the memory although enough is free; ``mapped_twice``: RAM has no
+    room for the mapped weights beside their rearranged ``copies``, so the file is read in and pushed out again."""
+    committed = committed_bytes(predicted, load_mode, cards_count=limits.cards_count, copies=copies)
     free = limits.commit_free_bytes
     if free is not None and committed > free:
         params: dict[str, ParamValue] = {
@@ -145,10 +155,11 @@ def host_problems(predicted: MemoryEstimate, load_mode: str, limits: RamLimits) 
         }
         yield Problem("commit_too_small", Severity.ERROR, params)
     ram = predicted.get(RAM)
-    copy, left = ram.segments.get(Segment.REPACKED, 0), ram.left_bytes
-    if copy and left is not None and left < 0:
+    shown = ram.segments.get(Segment.REPACKED, 0)
+    if copies > shown and ram.fits:
+        once = ram.total_bytes - shown
         yield Problem(
             "mapped_twice",
             Severity.WARNING,
-            {"copy_bytes": copy, "total_bytes": ram.total_bytes, "without_bytes": ram.total_bytes - copy},
+            {"copy_bytes": copies, "total_bytes": once + copies, "without_bytes": once},
         )

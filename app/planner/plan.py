@@ -23,7 +23,9 @@ from app.planner.host_memory import (
     host_problems,
     rearranged_bytes,
     rearranges,
-    with_host_segments,
+    second_copies,
+    with_ram_segment,
+    with_second_copies,
 )
 from app.planner.kv import CACHE_TYPES, KvSettings, kv_bytes_by_block
 from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate, with_prompt_cache
@@ -33,7 +35,7 @@ from app.planner.presets import PRESETS, preset_placement, wishes_for_preset
 from app.planner.sizing import memory_problem, reserve_problem
 from app.planner.speed import decode_seconds, estimate_speed
 from app.planner.token_work import kv_read_bytes, ram_bytes_per_token
-from app.planner.types import RAM, DeviceSet, KvHome, MemoryEstimate, Override, Placement, Plan, Wishes
+from app.planner.types import RAM, DeviceSet, KvHome, MemoryEstimate, Override, Placement, Plan, Segment, Wishes
 
 DEFAULT_CTX = 8192
 AUTO_SLOTS = 4
@@ -139,7 +141,7 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     where = locations(model, placement)
     predicted = estimate(model, placement, devices, run_settings(model, wishes, 0, inputs.files), where)
     load_mode = wishes.load_mode or _load_mode(model, placement, predicted)
-    predicted = _with_host_segments(inputs, predicted, placement, where, load_mode)
+    predicted = with_ram_segment(predicted, Segment.CHECKPOINTS, _checkpoints(inputs))
     prompt_cache_mib = wishes.prompt_cache_mib
     if prompt_cache_mib is None:
         prompt_cache_mib = default_prompt_cache_mib(predicted.get(RAM).left_bytes)
@@ -147,6 +149,9 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     n_cache_mib = cache_mib(model, placement, predicted) if wishes.preset == CACHE_PRESET else 0
     predicted = with_cache(predicted, placement, n_cache_mib) if n_cache_mib else predicted
     named = in_use(devices, placement)
+    moves = rearranges(named, wishes.extra)
+    copies = second_copies(rearranged_bytes(model, where) if moves else 0, load_mode)
+    predicted = with_second_copies(predicted, copies)
     overrides = compile_overrides(model, placement, named)
     unproven = prove(model, placement, named, overrides)
     request = _argv_request(replace(inputs, devices=named), placement, prompt_cache_mib, load_mode, overrides)
@@ -171,7 +176,11 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
             calibration=inputs.calibration,
         ),
         argv=cache_words(command.argv, wishes.extra, n_cache_mib),
-        problems=(*((unproven,) if unproven else ()), *_problems(inputs, predicted, load_mode), *command.problems),
+        problems=(
+            *((unproven,) if unproven else ()),
+            *_problems(inputs, predicted, load_mode, copies),
+            *command.problems,
+        ),
         is_edited=is_edited,
         files=inputs.files,
     )
@@ -259,22 +268,14 @@ def _load_mode(model: ModelInfo, placement: Placement, predicted: MemoryEstimate
     return "none" if in_ram and predicted.get(RAM).fits else "mmap"
 
 
-def _with_host_segments(
-    inputs: PlanInputs, predicted: MemoryEstimate, placement: Placement, where: dict[str, str], load_mode: str
-) -> MemoryEstimate:
-    """RAM's second copies and checkpoints; a build without checkpoints keeps none."""
+def _checkpoints(inputs: PlanInputs) -> int:
+    """RAM for context checkpoints; a build without them keeps none."""
     model, wishes = inputs.model, inputs.wishes
     keeps = inputs.capabilities.first("-ctxcp", "--ctx-checkpoints", "--swa-checkpoints") is not None
-    moves = rearranges(in_use(inputs.devices, placement), wishes.extra)
-    return with_host_segments(
-        predicted,
-        rearranged=rearranged_bytes(model, where) if moves else 0,
-        load_mode=load_mode,
-        checkpoints=checkpoint_bytes(model, kv_settings(model, wishes), wishes.extra) if keeps else 0,
-    )
+    return checkpoint_bytes(model, kv_settings(model, wishes), wishes.extra) if keeps else 0
 
 
-def _problems(inputs: PlanInputs, predicted: MemoryEstimate, load_mode: str) -> list[Problem]:
+def _problems(inputs: PlanInputs, predicted: MemoryEstimate, load_mode: str, copies: int) -> list[Problem]:
     model, wishes = inputs.model, inputs.wishes
     no_room = memory_problem(model, inputs.devices, kv_settings(model, wishes), predicted)
     found = [no_room] if no_room is not None else []
@@ -289,7 +290,7 @@ def _problems(inputs: PlanInputs, predicted: MemoryEstimate, load_mode: str) -> 
     found.extend(kv_problems(model, wishes))
     found.extend(inputs.files.problems)
     found.extend(companion_problems(model, wishes, inputs.files))
-    found.extend(host_problems(predicted, load_mode, inputs.ram_limits))
+    found.extend(host_problems(predicted, load_mode, inputs.ram_limits, copies))
     n_ctx = context_of(model, wishes)
     if model.context_length is not None and n_ctx > model.context_length:
         params: dict[str, ParamValue] = {"n_ctx": n_ctx, "trained": model.context_length}

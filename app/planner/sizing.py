@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from app.common.problem import ParamValue, Problem, Severity
 from app.model.types import ModelInfo
 from app.planner.kv import KvSettings, kv_bytes_by_block
-from app.planner.types import RAM, DeviceEstimate, DeviceSet, MemoryEstimate
+from app.planner.types import RAM, DeviceEstimate, DeviceSet, MemoryEstimate, Segment
 
 _ASKED = (8192, 16384)
 """Contexts that the answer names: a chat's and a longer one's."""
@@ -23,7 +23,8 @@ _LEAST_CTX = 1024
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a model asks for beside its weights. ``kv_bytes(n_ctx)``: cache and recurrent state at a context."""
+    """What a model asks for beside its weights. ``kv_bytes(n_ctx)``: cache and recurrent state at a context;
+    ``compute_bytes``: buffers and whatever else does not depend on the file's size."""
 
     weights_bytes: int
     kv_bytes: Callable[[int], int]
@@ -64,9 +65,10 @@ def largest_context(devices: DeviceSet, needs: Needs, wished: int) -> int | None
     return n_ctx if n_ctx >= _LEAST_CTX else None
 
 
-def no_room_problem(devices: DeviceSet, needs: Needs, n_ctx: int) -> Problem | None:
+def no_room_problem(devices: DeviceSet, needs: Needs, n_ctx: int, over_full: int = 0) -> Problem | None:
     """``does_not_fit_memory`` with the missing bytes and the file sizes that would fit, ``context_too_long`` with the
-    longest one that fits, or None: there is room, or nobody knows."""
+    longest one that fits, or None: there is room, or nobody knows. ``over_full``: what the best placement lacks, which
+    can be more than all devices together do, because a layer does not fit into what is left of a card."""
     room = room_bytes(devices)
     if room is None:
         return None
@@ -74,7 +76,7 @@ def no_room_problem(devices: DeviceSet, needs: Needs, n_ctx: int) -> Problem | N
     if missing <= 0:
         return None
     shorter = largest_context(devices, needs, n_ctx)
-    params: dict[str, ParamValue] = {"missing_bytes": missing, "room_bytes": room, "n_ctx": n_ctx}
+    params: dict[str, ParamValue] = {"missing_bytes": max(missing, over_full), "room_bytes": room, "n_ctx": n_ctx}
     if shorter is not None:
         return Problem("context_too_long", Severity.ERROR, params | {"fits_ctx": shorter})
     params |= {"file_bytes": needs.weights_bytes}
@@ -84,14 +86,19 @@ def no_room_problem(devices: DeviceSet, needs: Needs, n_ctx: int) -> Problem | N
 
 
 def memory_problem(model: ModelInfo, devices: DeviceSet, kv: KvSettings, predicted: MemoryEstimate) -> Problem | None:
-    """What ``no_room_problem`` says of a model whose header is known, with the compute buffers of its plan."""
+    """What ``no_room_problem`` says of a model whose header is known, with the compute buffers of its plan and
+    what else lies in RAM."""
     weights = sum(d.weights_bytes for d in predicted.devices)
 
     def kv_bytes(n_ctx: int) -> int:
         return sum(kv_bytes_by_block(model, replace(kv, n_ctx=n_ctx)).values())
 
-    compute = sum(d.compute_bytes for d in predicted.devices)
-    return no_room_problem(devices, Needs(weights, kv_bytes, compute), kv.n_ctx)
+    beside = sum(
+        d.compute_bytes + d.segments_bytes - d.segments.get(Segment.REPACKED, 0) + d.prompt_cache_bytes
+        for d in predicted.devices
+    )
+    over_full = sum(max(0, -(d.left_bytes or 0)) for d in predicted.devices)
+    return no_room_problem(devices, Needs(weights, kv_bytes, beside), kv.n_ctx, over_full)
 
 
 def problem_by_size(

@@ -34,8 +34,8 @@ class KvHome(StrEnum):
 class Segment(StrEnum):
     """What a plan may need on a device besides the model itself; each is a stretch of its budget bar.
 
-    ``REPACKED``: mapped weights that the processor rearranges lie in RAM twice. ``CHECKPOINTS``: states of recurrent
-    and sliding layers that the server keeps to go back to.
+    ``REPACKED``: mapped weights that the processor rearranges lie in RAM twice, as long as there is room.
+    ``CHECKPOINTS``: states of recurrent and sliding layers that the server keeps to go back to.
     """
 
     PROJECTOR = "projector"

@@ -86,6 +86,8 @@ def test_mem_05_that_repacking_a_mapped_model_is_told_with_both_cures(real_heade
     (problem,) = [p for p in plan.problems if p.code == "mapped_twice"]
     assert problem.params["total_bytes"] > 29 * GIB
     assert problem.params["without_bytes"] < 20 * GIB
+    assert plan.estimate.fits
+    assert plan.estimate.get(RAM).left_bytes == 0
     sentence = say_in(Language.EN, "problem.mapped_twice", **problem.params)
     assert sentence.index("-lm none") < sentence.index("--no-repack")
     assert "mapped_twice" not in codes(plan_for(model, tight, load_mode="none"))
@@ -121,6 +123,8 @@ def test_that_what_must_be_promised_leaves_a_mapped_file_out(real_headers):
     ram, card = plan.estimate.get(RAM), plan.estimate.get("CUDA0")
     assert committed_bytes(plan.estimate, "none", cards_count=False) == ram.total_bytes
     assert committed_bytes(plan.estimate, "mmap", cards_count=False) == ram.total_bytes - ram.weights_bytes
+    copied = committed_bytes(plan.estimate, "mmap", cards_count=False, copies=3 * GIB)
+    assert copied == ram.total_bytes - ram.weights_bytes + 3 * GIB
     assert committed_bytes(plan.estimate, "none", cards_count=True) == ram.total_bytes + card.total_bytes
 
 
