@@ -32,6 +32,12 @@ class ChatTimings:
     predicted_n: int
     predicted_tps: float | None
     predicted_ms: float
+    cached_n: int = 0
+
+    @property
+    def context_n(self) -> int:
+        """Tokens in the context: taken from the cache, read, and written (server-common.cpp:86-97)."""
+        return self.cached_n + self.prompt_n + self.predicted_n
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,7 @@ def _timings(data: dict[str, object]) -> ChatTimings:
         predicted_n=_count(data.get("predicted_n")),
         predicted_tps=_speed(data.get("predicted_per_second")),
         predicted_ms=_milliseconds(data.get("predicted_ms")),
+        cached_n=_count(data.get("cache_n")),
     )
 
 

@@ -67,8 +67,14 @@ class RunController(QObject):
         self._log_timer.timeout.connect(self._flush_log)
         self._chat = ChatController(jobs, self)
         self._chat.changed.connect(self.chat_changed)
+        self._chat.failed.connect(self.failed)
         self._event.connect(self._on_event, Qt.ConnectionType.QueuedConnection)
         self._sample.connect(self._on_sample, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def talk(self) -> ChatController:
+        """The conversation with the server."""
+        return self._chat
 
     @property
     def chat(self) -> ChatState:
@@ -129,7 +135,7 @@ class RunController(QObject):
     def send_prompt(self, text: str) -> None:
         """Ask the running server."""
         if self.state.phase is RunPhase.READY and self.state.url is not None:
-            self._chat.ask(self.state.url, self.state.api_key, text)
+            self._chat.ask(self.state.url, self.state.api_key, text, self._chat.take_pending())
 
     def stop_answer(self) -> None:
         """Stop the answer; the server goes on."""
@@ -177,6 +183,7 @@ class RunController(QObject):
                 self.state = state if self.state.phase is RunPhase.STARTING else self.state
                 self._check_buffers()
                 self._start_monitor(number, url=event.url)
+                self._chat.serve(event.url, self.state.api_key)
             case Exited():
                 self._on_exited(event)
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from app.common.problem import Problem
 from app.diagnose.buffers import BufferRow
+from app.session.chat_pictures import Picture
 
 __all__ = ["BufferRow", "ChatPhase", "ChatState", "EnginePhase", "EngineState", "RunPhase", "RunState"]
 
@@ -44,8 +45,10 @@ class RunPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """The server now. ``affinity`` is what the system reports for the process, not what we asked for. ``findings``: what
-    the engine did otherwise than planned while it loaded."""
+    """The server now. ``affinity`` is what the system reports for the process, not what we asked for.
+
+    ``findings``: what the engine did otherwise than planned while it loaded.
+    """
 
     phase: RunPhase
     url: str | None = None
@@ -59,8 +62,8 @@ class RunState:
     exit_code: int | None = None
     problem: Problem | None = None
     plan_differs: bool = False
-
     findings: tuple[Problem, ...] = ()
+
 
 class ChatPhase(StrEnum):
     """The life of one answer."""
@@ -72,7 +75,11 @@ class ChatPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChatState:
-    """One question and its answer so far. Speeds are the engine's own streamed timings, tok/s."""
+    """One question and its answer so far. Speeds are the engine's own streamed timings, tok/s.
+
+    ``number`` tells one exchange from the next. ``first_token_s``: from sending to the first piece of text, reasoning
+    included, by our own clock. ``context_used``: tokens in the context, as the engine counts them.
+    """
 
     phase: ChatPhase
     question: str = ""
@@ -85,3 +92,7 @@ class ChatState:
     decoded_tokens: int | None = None
     finish_reason: str | None = None
     problem: Problem | None = None
+    number: int = 0
+    first_token_s: float | None = None
+    context_used: int | None = None
+    pictures: tuple[Picture, ...] = ()

@@ -9,6 +9,7 @@ from app.model.types import ModelInfo
 from app.monitor.ring import RingBuffer
 from app.planner.types import Card, Plan
 from app.session.board_controller import BoardController
+from app.session.chat_controller import ChatController
 from app.session.run_controller import RunController
 from app.session.state import ChatState, RunState
 
@@ -106,6 +107,11 @@ class RunWishes:
     def send_prompt(self, text: str) -> None:
         """Ask the running server."""
         self._run.send_prompt(text)
+
+    @property
+    def talk(self) -> ChatController:
+        """The conversation: its turns, pictures, the system prompt."""
+        return self._run.talk
 
     def stop_answer(self) -> None:
         """Stop the answer at once; the server goes on."""

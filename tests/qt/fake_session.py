@@ -23,6 +23,7 @@ from app.settings.settings import Settings, changed
 from app.work.engines import capabilities_of
 from app.work.exporting import command_text
 from app.work.planning import plan_inputs
+from tests.qt.fake_chat import FakeTalk
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_files import FakePaste, FakePlanFiles
@@ -71,6 +72,7 @@ class FakeSession(QObject):
         self.learning = FakeLearning(self)
         self.doctor = FakeDoctor(self)
         self.launching = FakeLaunching(self.wished)
+        self.talk = FakeTalk(self.wished, self)
         self.stress = FakeStress(self.wished)
         self._board = BoardState(Wishes())
         self._columns = {}

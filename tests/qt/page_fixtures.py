@@ -30,6 +30,7 @@ from app.planner.types import (
 )
 from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
 from app.settings import Settings
+from tests.qt.fake_chat import FakeTalk
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_launching import FakeStress
@@ -42,6 +43,12 @@ ANSWER = (
     "1. All experts must be in memory, since any token may need any of them.\n"
     "2. Only 8 of 128 are read for one token, so each token touches about 6 % of the expert bytes.\n\n"
     "That is why the experts are the part to keep in RAM: they are big, but read thinly."
+)
+CODE_ANSWER = (
+    "The router keeps the **top 8** scores and only reads *those* experts:\n\n"
+    "```python\ndef moe(x):\n    best = top_k(x @ router, 8)\n    return sum(w * experts[i](x) for i, w in best)\n"
+    "```\n\n"
+    "| Part | Read per token |\n|---|---|\n| attention | all |\n| experts | 8 of 128 |\n"
 )
 REASONING = (
     "The user asks why experts can live in RAM. Say what is read per token, compare it with the dense part, and keep "
@@ -252,6 +259,28 @@ def answering() -> ChatState:
     )
 
 
+def first_turn() -> ChatState:
+    """An exchange that is over."""
+    return dataclasses.replace(answering(), phase=ChatPhase.IDLE, finish_reason="stop", number=1, first_token_s=0.412)
+
+
+def code_answer() -> ChatState:
+    """A second exchange: code, a list, a table, and its figures."""
+    return ChatState(
+        ChatPhase.IDLE,
+        question="Show it as code, please.",
+        answer=CODE_ANSWER,
+        reasoning="A short sketch in Python is enough.",
+        prompt_tps=388.0,
+        decode_tps=60.2,
+        decoded_tokens=214,
+        finish_reason="stop",
+        number=2,
+        first_token_s=0.357,
+        context_used=2210,
+    )
+
+
 LOG = """\
 build: 11434 (3f8d1c2) with MSVC 19.42 for x64
 system_info: n_threads = 8 (n_threads_batch = 8) / 32 | CUDA : ARCHS = 890 | CPU : AVX2 = 1 | REPACK = 1 |
@@ -341,6 +370,7 @@ class FakeSession(QObject):
         self.settings = Settings(language="en", theme="light", shell="powershell")
         self.engines = FakeEngines(self)
         self.learning = FakeLearning(self)
+        self.talk = FakeTalk(self.calls, self)
         self.stress = FakeStress(self.calls)
         self.log = ""
         self.ring = RingBuffer(1200)
@@ -400,6 +430,7 @@ class FakeSession(QObject):
         self.run_changed.emit()
 
     def set_chat(self, chat: ChatState) -> None:
+        self.talk.follow(self.chat, chat)
         self.chat = chat
         self.chat_changed.emit()
 

@@ -39,6 +39,18 @@ def run_answering() -> QWidget:
     return _keep(page, session)
 
 
+def run_chat() -> QWidget:
+    """A conversation of several turns that is over, with code, figures and a system prompt."""
+    session = fx.running_session()
+    session.talk.turns = (fx.first_turn(),)
+    session.talk.takes_pictures, session.talk.n_ctx = True, 16384
+    session.talk.system_prompt = "Answer briefly, with an example."
+    session.chat = fx.code_answer()
+    page = RunPage(session)
+    session.sample_added.emit(Sample(0.0, fx.sample_values(109.0)))
+    return _keep(page, session)
+
+
 def run_stopped() -> QWidget:
     session = fx.FakeSession()
     return _keep(RunPage(session), session)
@@ -160,6 +172,7 @@ def get_engine_failed() -> QWidget:
 
 SCENES: dict[str, Callable[[], QWidget]] = {
     "run-answering": run_answering,
+    "run-chat": run_chat,
     "run-stopped": run_stopped,
     "run-loading": run_loading,
     "run-failed": run_failed,

@@ -229,16 +229,20 @@ def test_that_the_button_and_escape_stop_an_answer(page, session):
     assert page.chat.button.text() == "Send"
 
 
-def test_that_earlier_questions_stay_above_until_a_new_server_starts(page, session):
+def test_that_earlier_questions_stay_above_also_with_a_new_server_until_a_new_chat(page, session):
     session.set_run(fx.ready_run())
     session.set_chat(ChatState(ChatPhase.PROMPT, "first?"))
     session.set_chat(ChatState(ChatPhase.ANSWERING, "first?", "one"))
     session.set_chat(ChatState(ChatPhase.IDLE, "first?", "one", finish_reason="stop"))
     session.set_chat(ChatState(ChatPhase.PROMPT, "second?"))
     session.set_chat(ChatState(ChatPhase.IDLE, "second?", "two", finish_reason="stop"))
-    assert page.chat.view.toPlainText() == "You\nfirst?\nAnswer\none\nYou\nsecond?\nAnswer\ntwo"
+    said = "You\nfirst?\nAnswer\none\n   Copy\nYou\nsecond?\nAnswer\ntwo\n   Copy   Ask again"
+    assert page.chat.view.toPlainText() == said
     session.set_run(RunState(RunPhase.STARTING))
-    assert "first?" not in page.chat.view.toPlainText()
+    assert page.chat.view.toPlainText() == said
+    page.chat.new_button.click()
+    assert page.chat.view.toPlainText() == ""
+    assert not page.chat.new_button.isEnabled()
 
 
 def test_that_the_result_is_one_sentence(page, session):

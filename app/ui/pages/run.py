@@ -12,6 +12,7 @@ from typing_extensions import override
 from app.session.state import RunPhase
 from app.ui.pages.run_buffers import BufferPane
 from app.ui.pages.run_chat import ChatPane
+from app.ui.pages.run_chat_link import ChatLink
 from app.ui.pages.run_header import RunHeader
 from app.ui.pages.run_history import HistoryReader, cpu_load
 from app.ui.pages.run_log import LogPane
@@ -76,15 +77,13 @@ class RunPage(QWidget):
         self.header.stop_requested.connect(session.stop)
         self.header.span_changed.connect(self.plots.set_span)
         self.header.apps_requested.connect(self.show_other_apps)
-        self.chat.send_requested.connect(session.send_prompt)
-        self.chat.stop_requested.connect(session.stop_answer)
+        self._talk = ChatLink(session, self.chat)
         self.chat.empty.page_requested.connect(self.page_requested)
         self.chat.failure.page_requested.connect(self.page_requested)
         session.run_changed.connect(self._on_run_changed)
         session.plan_changed.connect(self._on_plan_changed)
         session.hardware_changed.connect(self._on_plan_changed)
         session.engine_changed.connect(self._on_run_changed)
-        session.chat_changed.connect(self._on_chat_changed)
         session.log_added.connect(self.log.add)
         session.sample_added.connect(self._on_sample)
 
@@ -105,7 +104,7 @@ class RunPage(QWidget):
         self._sampled = self._reader.known_keys()
         self.log.set_text(self._session.log_text())
         self._follow_plan()
-        self._on_chat_changed()
+        self._talk.refresh()
 
     @Slot()
     def _on_plan_changed(self) -> None:
@@ -170,10 +169,6 @@ class RunPage(QWidget):
         tail = session.log_text().splitlines()[-_REPORT_LINES:]
         parts = [failure_sentence(run), f"exit code: {run.exit_code}", f"engine: {session.engine.build}", "", command]
         return "\n".join([*parts, "", *(run.problem.evidence if run.problem is not None else ()), "", *tail]) + "\n"
-
-    @Slot()
-    def _on_chat_changed(self) -> None:
-        self.chat.set_chat(self._session.chat)
 
     @Slot(object)
     def _on_sample(self, sample: Sample) -> None:

@@ -1,113 +1,121 @@
-"""The chat box: a prompt, the streamed answer, its speed; and what to show when no server runs."""
+"""The chat box: a prompt, the conversation, its speed; and what to show when no server runs."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
-from typing_extensions import override
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.session.state import ChatPhase, ChatState, RunPhase
+from app.ui.pages.run_chat_meter import ContextMeter
+from app.ui.pages.run_chat_prompt import PictureRow, PromptBox, SystemPromptBox
 from app.ui.pages.run_chat_view import ChatView
 from app.ui.pages.run_empty import EmptyState, FailureState
 from app.ui.pages.run_parts import fix_size
 from app.ui.pages.run_words import speed_line
 from app.ui.theme.manager import ThemeManager
-from app.ui.widgets.buttons import PlainButton
+from app.ui.widgets.buttons import IconButton, LinkButton, PlainButton
 from app.ui.widgets.frames import CardFrame, Rule
 from app.ui.widgets.labels import DimLabel, ElidedLabel, SectionTitle, set_look
 from app.words import say
 
-_PROMPT_LINES = 3
-
-
-class PromptBox(QPlainTextEdit):
-    """Enter sends, Shift+Enter makes a line, Escape stops the answer, Up in an empty box brings the last prompt."""
-
-    send_requested = Signal()
-    stop_requested = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._last = ""
-        self.setTabChangesFocus(True)
-        self.setPlaceholderText(say("chat.prompt_hint"))
-        self.setAccessibleName(say("chat.prompt_name"))
-        self.setAccessibleDescription(say("chat.prompt_hint"))
-        height = self.fontMetrics().lineSpacing() * _PROMPT_LINES + 2 * int(self.document().documentMargin()) + 6
-        self.setFixedHeight(height)
-
-    def take(self) -> str:
-        """The text, trimmed; the box is emptied and remembers it."""
-        text = self.toPlainText().strip()
-        if text:
-            self._last = text
-            self.clear()
-        return text
-
-    @override
-    def keyPressEvent(self, e: QKeyEvent) -> None:
-        is_enter = e.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if is_enter and not e.modifiers() & Qt.KeyboardModifier.ShiftModifier:
-            self.send_requested.emit()
-        elif e.key() == Qt.Key.Key_Escape:
-            self.stop_requested.emit()
-        elif e.key() == Qt.Key.Key_Up and not self.toPlainText() and self._last:
-            self.setPlainText(self._last)
-            self.moveCursor(self.textCursor().MoveOperation.End)
-        else:
-            super().keyPressEvent(e)
-
 
 class ChatPane(CardFrame):
-    """Chat while a server runs; else the empty state or the reason of the failure, in the same place."""
+    """Chat while a server runs; else the empty state or the reason of the failure, in the same place.
+
+    Wishes: ``send_requested(text)``, ``stop_requested``, ``again_requested``, ``new_requested``, ``page_requested``
+    (the engine's own page), ``attach_requested`` (choose a picture).
+    """
 
     send_requested = Signal(str)
     stop_requested = Signal()
+    again_requested = Signal()
+    new_requested = Signal()
+    page_requested = Signal()
+    attach_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, margin=10, spacing=4)
         self._run_phase = RunPhase.STOPPED
         self._chat = ChatState(ChatPhase.IDLE)
-        self._context: tuple[float | None, int | None] = (None, None)
+        self._has_turns = False
+        self._sampled: tuple[float | None, int | None] = (None, None)
+        self._n_ctx: int | None = None
+        self._n_pictures = 0
         self.view = ChatView()
         self.prompt = PromptBox()
+        self.system = SystemPromptBox()
+        self.system.hide()
+        self.pictures = PictureRow()
         self.empty = EmptyState()
         self.failure = FailureState()
+        self.meter = ContextMeter()
+        self._make_buttons()
         self._speed = ElidedLabel()
         self._speed.setProperty("look", "dim")
         self._speed.setFont(DimLabel().font())
         self._speed.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self._button = PlainButton(say("chat.send"))
-        fix_size(self._button, 14)
-        self._button.clicked.connect(self._on_button)
-        self.prompt.send_requested.connect(self._on_send)
-        self.prompt.stop_requested.connect(self._on_escape)
-        self.prompt.textChanged.connect(self._refresh_button)
         self._stack = QStackedWidget()
         for widget in (self.view, self.empty, self.failure):
             self._stack.addWidget(widget)
         self._lay_out()
+        self._connect()
         self.set_chat(self._chat)
-        ThemeManager.of_app().theme_changed.connect(self._refresh_button)
+
+    def _make_buttons(self) -> None:
+        self.new_button = LinkButton(say("chat.new"))
+        self.system_button = LinkButton(say("chat.system"))
+        self.page_button = LinkButton(say("chat.page"))
+        self.new_button.setToolTip(say("chat.new_note"))
+        self.system_button.setToolTip(say("chat.system_hint"))
+        self.page_button.setToolTip(say("chat.page_note"))
+        self.system_button.setCheckable(True)
+        self.attach = IconButton("attach", say("chat.attach"))
+        self.attach.hide()
+        self._button = PlainButton(say("chat.send"))
+        fix_size(self._button, 14)
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
+        head.setSpacing(10)
         head.addWidget(SectionTitle(say("chat.title")))
-        head.addStretch(1)
-        head.addWidget(DimLabel(say("chat.private")))
+        private = ElidedLabel(say("chat.private"))
+        private.setProperty("look", "dim")
+        private.setFont(DimLabel().font())
+        private.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        head.addWidget(private, 1)
+        for button in (self.new_button, self.system_button, self.page_button):
+            head.addWidget(button)
+        figures = QHBoxLayout()
+        figures.setSpacing(8)
+        figures.addWidget(self._speed, 1)
+        figures.addWidget(self.meter)
         row = QHBoxLayout()
         row.setSpacing(8)
         side = QVBoxLayout()
         side.addStretch(1)
         side.addWidget(self._button)
         row.addWidget(self.prompt, 1)
+        row.addWidget(self.attach, 0, Qt.AlignmentFlag.AlignBottom)
         row.addLayout(side)
         self.body.addLayout(head)
+        self.body.addWidget(self.system)
         self.body.addWidget(self._stack, 1)
         self.body.addWidget(Rule())
-        self.body.addWidget(self._speed)
+        self.body.addLayout(figures)
+        self.body.addWidget(self.pictures)
         self.body.addLayout(row)
+
+    def _connect(self) -> None:
+        self._button.clicked.connect(self._on_button)
+        self.prompt.send_requested.connect(self._on_send)
+        self.prompt.stop_requested.connect(self._on_escape)
+        self.prompt.textChanged.connect(self._refresh_button)
+        self.view.again_requested.connect(self._on_again)
+        self.new_button.clicked.connect(self.new_requested)
+        self.page_button.clicked.connect(self.page_requested)
+        self.attach.clicked.connect(self.attach_requested)
+        self.system_button.toggled.connect(self.system.setVisible)
+        ThemeManager.of_app().theme_changed.connect(self._refresh_button)
 
     @property
     def button(self) -> PlainButton:
@@ -126,44 +134,63 @@ class ChatPane(CardFrame):
 
     def set_run_phase(self, phase: RunPhase) -> None:
         """A prompt can be sent to a ready server only; what was said stays readable after it stopped."""
-        if phase is RunPhase.STARTING and self._run_phase is not phase:
-            self.view.forget()
         self._run_phase = phase
         self._choose_view()
         self._refresh_button()
 
-    def set_chat(self, chat: ChatState) -> None:
-        """Show an answer so far."""
+    def set_chat(self, chat: ChatState, turns: tuple[ChatState, ...] = ()) -> None:
+        """Show the conversation: what was said before, and the answer so far."""
         self._chat = chat
-        self.view.set_state(chat)
+        self._has_turns = bool(turns)
+        self.view.set_chat(turns, chat)
         self._refresh_speed()
         self._choose_view()
         self._refresh_button()
 
     def set_context(self, used: float | None, total: int | None) -> None:
-        """How full the context is, in tokens."""
-        if (used, total) != self._context:
-            self._context = (used, total)
+        """How full the context is, in tokens, as the last look at the server's slots says."""
+        if (used, total) != self._sampled:
+            self._sampled = (used, total)
             self._refresh_speed()
+
+    def set_abilities(self, n_ctx: int | None, *, takes_pictures: bool) -> None:
+        """What the running server says of itself: the room of one conversation, and whether it sees."""
+        self._n_ctx = n_ctx
+        self.attach.setVisible(takes_pictures)
+        self.prompt.takes_pictures = takes_pictures
+        self._refresh_speed()
+
+    def set_pictures(self, names: tuple[str, ...]) -> None:
+        """The pictures of the next question."""
+        self._n_pictures = len(names)
+        self.pictures.set_names(names)
+        self._refresh_button()
 
     @property
     def _is_answering(self) -> bool:
         return self._chat.phase is not ChatPhase.IDLE
 
     def _choose_view(self) -> None:
+        has_talk = bool(self._chat.question or self._chat.pictures or self._has_turns)
         if self._run_phase is RunPhase.FAILED:
             widget: QWidget = self.failure
-        elif self._run_phase is not RunPhase.READY and not self._chat.question:
+        elif self._run_phase is not RunPhase.READY and not has_talk:
             widget = self.empty
         else:
             widget = self.view
         self._stack.setCurrentWidget(widget)
 
     def _refresh_speed(self) -> None:
-        text = speed_line(self._chat, *self._context) or " "
+        sampled, planned = self._sampled
+        used = self._chat.context_used if self._chat.context_used is not None else sampled
+        total = self._n_ctx or planned
+        # The figures of a finished answer stand under it; here is what goes on, and the room that is left.
+        shown = self._chat if self._is_answering else ChatState(ChatPhase.IDLE)
+        text = speed_line(shown, used, total) or " "
         if text != self._speed.text():
             self._speed.setText(text)
             self._speed.setAccessibleName(text)
+        self.meter.set_tokens(used, total)
 
     @Slot()
     def _refresh_button(self) -> None:
@@ -174,12 +201,14 @@ class ChatPane(CardFrame):
             set_look(self._button, "plain")
             self._button.set_icon("stop", "error")
         else:
-            can_send = ready and bool(self.prompt.toPlainText().strip())
+            can_send = ready and bool(self.prompt.toPlainText().strip() or self._n_pictures)
             self._button.setText(say("chat.send"))
             self._button.setEnabled(can_send)
             set_look(self._button, "primary" if ready else "plain")
             self._button.set_icon("play", "accent_text" if can_send else "text_dim")
         self._button.setToolTip("" if ready else say("chat.not_running"))
+        self.page_button.setEnabled(ready)
+        self.new_button.setEnabled(bool(self._chat.question or self._chat.pictures or self._has_turns))
 
     @Slot()
     def _on_button(self) -> None:
@@ -193,8 +222,13 @@ class ChatPane(CardFrame):
         if self._run_phase is not RunPhase.READY or self._is_answering:
             return
         text = self.prompt.take()
-        if text:
+        if text or self._n_pictures:
             self.send_requested.emit(text)
+
+    @Slot()
+    def _on_again(self) -> None:
+        if self._run_phase is RunPhase.READY and not self._is_answering:
+            self.again_requested.emit()
 
     @Slot()
     def _on_escape(self) -> None:

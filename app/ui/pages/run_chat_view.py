@@ -1,36 +1,60 @@
-"""Shows one question with its reasoning and its answer; grows at the end while they stream in."""
+"""Shows the conversation: questions, reasoning folded apart, answers as Markdown; grows at the end as they stream."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QUrl, Signal, Slot
-from PySide6.QtGui import QFont, QTextBlockFormat, QTextCharFormat, QTextCursor
+from PySide6.QtGui import (
+    QDesktopServices,
+    QFont,
+    QGuiApplication,
+    QImage,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocumentFragment,
+    QTextImageFormat,
+)
 from PySide6.QtWidgets import QTextBrowser, QWidget
+from typing_extensions import override
 
+from app.session.chat_pictures import Picture
 from app.session.state import ChatPhase, ChatState
+from app.ui.pages.run_chat_text import CodePiece, formatted, may_format, stable_end, web_address
 from app.ui.pages.run_parts import make_flat
-from app.ui.pages.run_words import finish_sentence
+from app.ui.pages.run_words import answer_line, finish_sentence
 from app.ui.theme.fonts import scaled
 from app.ui.theme.manager import ThemeManager
 from app.words import say, say_problem
 
 _FOLD = "fold-reasoning"
+_AGAIN = "again"
+_COPY_ANSWER = "copy-answer:"
+_COPY_CODE = "copy-code:"
+_THUMBNAIL = 120
 
 
 class ChatView(QTextBrowser):
-    """A read-only text. Everything that came from the model or the user goes in as plain text, never as HTML.
+    """A read-only text. What came from the model or the user never becomes HTML and loads nothing.
 
-    A state that only adds to the last part is appended; any other change writes the text anew. The view stays at the
-    end unless the reader scrolled up.
+    While an answer streams, the part that is whole (up to the last blank line) is formatted, the rest is appended as it
+    comes: each character is laid out twice at most, however long the answer. At its end it is formatted as a whole. The
+    view stays at the end unless the reader scrolled up.
     """
 
     fold_changed = Signal(bool)
+    again_requested = Signal()
+    copied = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = ThemeManager.of_app()
+        self._turns: tuple[ChatState, ...] = ()
         self._state = ChatState(ChatPhase.IDLE)
-        self._earlier: list[ChatState] = []
-        self._reasoning_open = True
+        self._is_open: bool | None = None
+        self._codes: list[CodePiece] = []
+        self._images: dict[str, QImage] = {}
+        self._tail_at = 0
+        self._formatted = 0
         self.setOpenLinks(False)
         make_flat(self)
         self.setAccessibleName(say("chat.view"))
@@ -41,42 +65,59 @@ class ChatView(QTextBrowser):
 
     @property
     def is_reasoning_open(self) -> bool:
-        """Is the reasoning unfolded?"""
-        return self._reasoning_open
+        """Is the reasoning unfolded? By itself it is while it is all there is."""
+        return self._is_open if self._is_open is not None else not self._state.answer
+
+    def set_chat(self, turns: tuple[ChatState, ...], state: ChatState) -> None:
+        """Show a conversation and the exchange in front."""
+        if turns != self._turns:
+            self._turns = turns
+            self._state = state
+            self._write_all()
+        else:
+            self.set_state(state)
 
     def set_state(self, state: ChatState) -> None:
-        """Show a state; cheap when only text was added at the end."""
+        """Show the exchange in front; cheap when only text was added at its end."""
         old, self._state = self._state, state
-        if _is_next_question(old, state):
-            self._earlier.append(old)
-        added = _added_at_end(old, state, reasoning_open=self._reasoning_open)
+        added = _added_at_end(old, state, is_open=self.is_reasoning_open)
         if added is None:
             self._write_all()
         elif added:
             at_end = self._is_at_end()
-            cursor = QTextCursor(self.document())
-            cursor.movePosition(QTextCursor.MoveOperation.End)
-            cursor.insertText(added)
+            self._append(added, is_answer=bool(state.answer))
             if at_end:
                 self._go_to_end()
-
-    def forget(self) -> None:
-        """A new server knows nothing of what was said: what came before the last question goes."""
-        if self._earlier:
-            self._earlier.clear()
-            self._write_all()
 
     @Slot()
     def toggle_reasoning(self) -> None:
         """Fold or unfold the reasoning."""
-        self._reasoning_open = not self._reasoning_open
+        self._is_open = not self.is_reasoning_open
         self._write_all()
-        self.fold_changed.emit(self._reasoning_open)
+        self.fold_changed.emit(self.is_reasoning_open)
+
+    @override
+    def loadResource(self, type: int, name: QUrl | str) -> object:
+        """Only the small pictures of the questions themselves: nothing is read from a disk or a network."""
+        return self._images.get(name.toString() if isinstance(name, QUrl) else name)
 
     @Slot(QUrl)
     def _on_link(self, url: QUrl) -> None:
-        if url.toString() == _FOLD:
+        link = url.toString()
+        if link == _FOLD:
             self.toggle_reasoning()
+        elif link == _AGAIN:
+            self.again_requested.emit()
+        elif link.startswith(_COPY_CODE):
+            self._copy(self._codes[int(link.removeprefix(_COPY_CODE))].text)
+        elif link.startswith(_COPY_ANSWER):
+            self._copy((*self._turns, self._state)[int(link.removeprefix(_COPY_ANSWER))].answer)
+        elif (address := web_address(link)) is not None:
+            QDesktopServices.openUrl(QUrl(address))
+
+    def _copy(self, text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        self.copied.emit()
 
     def _is_at_end(self) -> bool:
         bar = self.verticalScrollBar()
@@ -86,28 +127,54 @@ class ChatView(QTextBrowser):
         bar = self.verticalScrollBar()
         bar.setValue(bar.maximum())
 
+    # ---- writing -------------------------------------------------------------------------------------------------
+
+    def _append(self, added: str, *, is_answer: bool) -> None:
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        answer = self._state.answer
+        end = stable_end(answer, self._formatted) if is_answer else 0
+        if not is_answer or end <= self._formatted or not may_format(answer[self._formatted : end]):
+            cursor.insertText(added)
+            return
+        cursor.beginEditBlock()
+        cursor.setPosition(self._tail_at, QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        self._write_markdown(cursor, answer[self._formatted : end])
+        self._formatted = end
+        self._write_tail(cursor, answer[end:])
+        cursor.endEditBlock()
+
     @Slot()
     def _write_all(self) -> None:
         at_end, place = self._is_at_end(), self.verticalScrollBar().value()
         self.clear()
+        self._codes.clear()
+        self._images.clear()
         cursor = QTextCursor(self.document())
-        for state in (*self._earlier, self._state):
-            self._write_exchange(cursor, state)
+        cursor.beginEditBlock()
+        exchanges = (*self._turns, self._state)
+        for number, state in enumerate(exchanges):
+            self._write_exchange(cursor, state, number, is_last=number == len(exchanges) - 1)
+        cursor.endEditBlock()
         if at_end:
             self._go_to_end()
         else:
             self.verticalScrollBar().setValue(place)
 
-    def _write_exchange(self, cursor: QTextCursor, state: ChatState) -> None:
-        if state.question:
+    def _write_exchange(self, cursor: QTextCursor, state: ChatState, number: int, *, is_last: bool) -> None:
+        if state.question or state.pictures:
             gap = 0 if self.document().isEmpty() else 18
             self._block(cursor, say("chat.you"), "text_dim", small=True, gap=gap)
-            self._block(cursor, state.question, "text", bold=True)
+            for picture in state.pictures:
+                self._write_picture(cursor, picture)
+            if state.question:
+                self._block(cursor, state.question, "text", bold=True)
         if state.reasoning:
-            self._write_reasoning(cursor, state.reasoning)
+            self._write_reasoning(cursor, state, is_last=is_last)
         if state.answer:
             self._block(cursor, say("chat.answer"), "text_dim", small=True, gap=10)
-            self._block(cursor, state.answer, "text")
+            self._write_answer(cursor, state)
         ending = finish_sentence(state)
         if ending:
             self._block(cursor, ending, "warning", gap=8)
@@ -115,12 +182,59 @@ class ChatView(QTextBrowser):
             self._block(cursor, say_problem(state.problem), "error", bold=True, gap=8)
             for line in state.problem.evidence:
                 self._block(cursor, line, "text_dim", small=True)
+        if state.phase is ChatPhase.IDLE and (state.answer or state.problem is not None):
+            self._write_foot(cursor, state, number, is_last=is_last)
 
-    def _write_reasoning(self, cursor: QTextCursor, reasoning: str) -> None:
-        arrow = "▾" if self._reasoning_open else "▸"
+    def _write_answer(self, cursor: QTextCursor, state: ChatState) -> None:
+        is_whole = state.phase is ChatPhase.IDLE
+        end = len(state.answer) if is_whole else stable_end(state.answer, 0)
+        if not may_format(state.answer[:end]):
+            end = 0
+        if end:
+            self._write_markdown(cursor, state.answer[:end])
+        self._formatted = end
+        if end < len(state.answer) or not is_whole:
+            self._write_tail(cursor, state.answer[end:])
+
+    def _write_tail(self, cursor: QTextCursor, text: str) -> None:
+        """The part of an answer that is not whole yet, in a paragraph of its own."""
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._tail_at = cursor.position()
+        self._block(cursor, text, "text")
+
+    def _write_markdown(self, cursor: QTextCursor, text: str) -> None:
+        document, codes = formatted(text, self.font(), self._theme.tokens, len(self._codes))
+        self._codes += codes
+        self._block(cursor, "", "text")
+        cursor.insertFragment(QTextDocumentFragment(document))
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+
+    def _write_reasoning(self, cursor: QTextCursor, state: ChatState, *, is_last: bool) -> None:
+        is_open = self.is_reasoning_open if is_last else bool(self._is_open)
+        arrow = "▾" if is_open else "▸"
         self._block(cursor, f"{arrow} {say('chat.reasoning')}", "accent", small=True, gap=10, link=_FOLD)
-        if self._reasoning_open:
-            self._block(cursor, reasoning, "text_dim", indent=True)
+        if is_open:
+            self._block(cursor, state.reasoning, "text_dim", indent=True)
+
+    def _write_picture(self, cursor: QTextCursor, picture: Picture) -> None:
+        image = QImage.fromData(picture.data)
+        name = f"lanewise:picture/{len(self._images)}"
+        self._images[name] = image
+        self._block(cursor, "", "text")
+        shown = QTextImageFormat()
+        shown.setName(name)
+        shown.setHeight(min(_THUMBNAIL, image.height()))
+        shown.setToolTip(picture.name)
+        cursor.insertImage(shown)
+
+    def _write_foot(self, cursor: QTextCursor, state: ChatState, number: int, *, is_last: bool) -> None:
+        """The figures of an answer, and what can be done with it."""
+        self._block(cursor, answer_line(state), "text_dim", small=True, gap=6)
+        links = [(say("chat.copy"), f"{_COPY_ANSWER}{number}")] if state.answer else []
+        links += [(say("chat.again"), _AGAIN)] if is_last else []
+        for words, link in links:
+            cursor.insertText("   ", self._style("text_dim", small=True))
+            cursor.insertText(words, self._style("accent", small=True, link=link))
 
     def _block(
         self,
@@ -138,13 +252,7 @@ class ChatView(QTextBrowser):
         layout = QTextBlockFormat()
         layout.setTopMargin(gap)
         layout.setLeftMargin(14 if indent else 0)
-        style = QTextCharFormat()
-        style.setFont(scaled(self.font(), 0.92 if small else 1.0, bold=False))
-        style.setFontWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
-        style.setForeground(self._theme.tokens.color(token))
-        if link is not None:
-            style.setAnchor(True)
-            style.setAnchorHref(link)
+        style = self._style(token, small=small, bold=bold, link=link)
         if self.document().isEmpty():
             cursor.setBlockFormat(layout)
             cursor.setBlockCharFormat(style)
@@ -152,22 +260,30 @@ class ChatView(QTextBrowser):
             cursor.insertBlock(layout, style)
         cursor.insertText(text, style)
 
+    def _style(
+        self, token: str, *, small: bool = False, bold: bool = False, link: str | None = None
+    ) -> QTextCharFormat:
+        style = QTextCharFormat()
+        style.setFont(scaled(self.font(), 0.92 if small else 1.0, bold=False))
+        style.setFontWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
+        style.setForeground(self._theme.tokens.color(token))
+        if link is not None:
+            style.setAnchor(True)
+            style.setAnchorHref(link)
+        return style
 
-def _is_next_question(old: ChatState, new: ChatState) -> bool:
-    """Another question was asked after one that is over."""
-    is_new = new.phase is not ChatPhase.IDLE and not new.answer and not new.reasoning
-    return is_new and old.phase is ChatPhase.IDLE and bool(old.question)
 
-
-def _added_at_end(old: ChatState, new: ChatState, *, reasoning_open: bool) -> str | None:
+def _added_at_end(old: ChatState, new: ChatState, *, is_open: bool) -> str | None:
     """The text to append, '' for nothing, None when the text must be written anew."""
-    same = (old.question, old.problem, finish_sentence(old)) == (new.question, new.problem, finish_sentence(new))
-    if not same or new.problem is not None or finish_sentence(new):
-        return "" if same and (old.answer, old.reasoning) == (new.answer, new.reasoning) else None
+    if (old.number, old.question, old.pictures) != (new.number, new.question, new.pictures):
+        return None
+    if (old.answer, old.reasoning) == (new.answer, new.reasoning):
+        same_end = (old.problem, finish_sentence(old)) == (new.problem, finish_sentence(new))
+        return "" if same_end and (old.phase is ChatPhase.IDLE) == (new.phase is ChatPhase.IDLE) else None
+    if new.phase is ChatPhase.IDLE or new.problem is not None or old.phase is ChatPhase.IDLE:
+        return None
     if old.answer and old.reasoning == new.reasoning and new.answer.startswith(old.answer):
         return new.answer[len(old.answer) :]
     if not new.answer and not old.answer and old.reasoning and new.reasoning.startswith(old.reasoning):
-        return new.reasoning[len(old.reasoning) :] if reasoning_open else ""
-    if (old.answer, old.reasoning) == (new.answer, new.reasoning):
-        return ""
+        return new.reasoning[len(old.reasoning) :] if is_open else ""
     return None
