@@ -180,7 +180,7 @@ def test_that_a_port_that_is_taken_is_told_before_anything_starts(lanewise, demo
 
 
 def test_that_a_plan_that_does_not_fit_is_not_launched(lanewise, demo):
-    process = lanewise("launch", demo, "--json", "--ram-mib", "5")
+    process = lanewise("launch", demo, "--json", "--port", "0", "--ram-mib", "5")
     assert _rest(process) == ([], 1)
 
 

@@ -50,7 +50,7 @@ def started(engine, own_server, launch, app_folders, demo):
         devices = DeviceSet(
             (card,), Device(RAM, DeviceKind.RAM, 16 << 30, 12 << 30), rpc_servers=(own_server.endpoint,)
         )
-        inputs = PlanInputs(demo, devices, asked, read_capabilities(engine, app_folders.cache), n_threads=2)
+        inputs = PlanInputs(demo, devices, asked, read_capabilities(engine, app_folders.cache), n_threads=2, port=0)
         plan = make_plan(replace(inputs, files=read_companions(asked, demo)))
         assert not plan.has_errors, plan.problems
         _, events = launch(engine.path, plan.argv)
