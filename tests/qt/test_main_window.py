@@ -39,11 +39,11 @@ def window(session, qtbot, monkeypatch):
     monkeypatch.setattr(main_window, "PAGES", kinds)
     made = MainWindow(session, ThemeManager.of_app())
     qtbot.addWidget(made)
-    with qtbot.waitSignal(made.first_painted, timeout=5000):
+    with qtbot.waitSignal(made.first_painted, timeout=30_000):
         made.show()
     qtbot.waitActive(made)
     made.activateWindow()
-    qtbot.waitUntil(lambda: len(made._pages) == len(kinds), timeout=5000)
+    qtbot.waitUntil(lambda: len(made._pages) == len(kinds), timeout=30_000)
     yield made
     ThemeManager.of_app().set_mode(ThemeMode.LIGHT)
 
@@ -194,7 +194,7 @@ def test_that_the_next_step_takes_a_remark_away_but_not_an_error(window, session
 def test_that_another_language_rebuilds_the_pages_and_keeps_the_plan(window, session, qtbot):
     session.move_cards(("output",), RAM)
     session.change_settings(language="zh_CN")
-    qtbot.waitUntil(lambda: window.plan_page.command.launch.text() == "启动", timeout=2000)
+    qtbot.waitUntil(lambda: window.plan_page.command.launch.text() == "启动", timeout=30_000)
     assert window.plan_page.board.column(RAM).model.find("output").isValid()
     assert session.undo_stack.canUndo()
 

@@ -125,7 +125,7 @@ def test_that_hostile_bytes_open_nothing_and_end_the_connection(qtbot, paths, se
     socket = QLocalSocket()
     socket.connectToServer(socket_name(paths))
     socket.write(data)
-    qtbot.waitUntil(lambda: socket.state() is QLocalSocket.LocalSocketState.UnconnectedState, timeout=5000)
+    qtbot.waitUntil(lambda: socket.state() is QLocalSocket.LocalSocketState.UnconnectedState, timeout=30_000)
     assert server.heard == []
     assert in_thread(qtbot, lambda: hand_over(paths, None))
 
@@ -137,7 +137,7 @@ def test_that_callers_who_say_nothing_are_let_go_and_do_not_keep_others_out(qtbo
         socket.connectToServer(socket_name(paths))
         socket.write(b'{"open"')
     gone = QLocalSocket.LocalSocketState.UnconnectedState
-    qtbot.waitUntil(lambda: all(s.state() is gone for s in sockets), timeout=5000)
+    qtbot.waitUntil(lambda: all(s.state() is gone for s in sockets), timeout=30_000)
     assert server.heard == []
     monkeypatch.setattr(single_instance, "_CALLER_MS", 3000)
     assert in_thread(qtbot, lambda: hand_over(paths, None))

@@ -28,7 +28,7 @@ def test_that_the_application_has_one_manager(theme):
 
 def test_that_dark_changes_the_palette_and_says_so(theme, qapp, qtbot):
     light = qapp.palette().color(QPalette.ColorRole.Window)
-    with qtbot.waitSignal(theme.theme_changed, timeout=1000):
+    with qtbot.waitSignal(theme.theme_changed, timeout=20_000):
         theme.set_mode(ThemeMode.DARK)
     dark = qapp.palette().color(QPalette.ColorRole.Window)
     assert theme.tokens.is_dark
