@@ -29,6 +29,7 @@ from app.session.doctor_controller import DoctorController
 from app.session.engine_controller import EngineController
 from app.session.engines_controller import EnginesController
 from app.session.errors import problem_of
+from app.session.history_controller import HistoryController
 from app.session.jobs import JobRunner
 from app.session.launch_controller import LaunchCalls, LaunchController
 from app.session.learning_controller import LearningController
@@ -92,6 +93,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
             self._jobs, self.paths, self._board, self.machine, self._engine, self._run, self
         )
         self.stress = StressController(self._jobs, self.paths, self._run, self._stress_around, self)
+        self.runs = HistoryController(self._jobs, self.paths, self._run, self._run_names, self)
         self._trades = TradesController(self._jobs, self)
         self.plan_files = PlanFilesController(self._jobs, self._board, self)
         self.plan_files.hash_of = self.engines.hash_of
@@ -134,6 +136,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.learning.failed.connect(self.message_raised)
         self.stress.failed.connect(self.message_raised)
         self._trades.changed.connect(self.trades_changed)
+        self.runs.failed.connect(self.message_raised)
         self._run.changed.connect(self._on_run_changed)
         self._run.chat_changed.connect(self.chat_changed)
         self._run.log_added.connect(self.log_added)
@@ -228,6 +231,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.other_apps.forget()
         self.stress.cancel()
         self._run.close()
+        self.runs.close()
         self._jobs.close(interrupt=end_tools)
 
     # ---- the model --------------------------------------------------------------------------------------------------
@@ -286,6 +290,9 @@ class AppSession(BoardWishes, RunWishes, QObject):
         return self.hardware, StressEngine(self.engine.build or "", self.engines.hash_of(self.engine.path) or "")
 
     def _surroundings(self) -> tuple[HardwareSnapshot | None, Capabilities]:
+    def _run_names(self) -> tuple[str, str]:
+        return (self.model.name if self.model is not None else None) or "", self.engine.build or ""
+
         return self.hardware, capabilities_of(self._engine.handle)
 
     # ---- files, settings, engine, machine ---------------------------------------------------------------------------

@@ -117,4 +117,41 @@ _PLACEMENT: Entries = {
     ),
 }
 
-ENTRIES: Entries = {**_BEFORE, **_STRESS, **_PLACEMENT}
+_RUNS: Entries = {
+    "runs.open": ("Runs…", "运行记录…"),
+    "runs.title": ("Kept runs", "运行记录"),
+    "runs.note": (
+        "Select one run to see it, or two to compare them. Only figures are kept, never what was asked.",
+        "选择一条查看，选择两条进行比较。只保存数据，不保存任何提问内容。",
+    ),
+    "runs.empty": (
+        "Nothing is kept yet. A run that was ready and lasted five seconds appears here when it ends.",
+        "还没有记录。服务器就绪并运行满五秒后，结束时会出现在这里。",
+    ),
+    "runs.forget": ("Forget all", "全部删除"),
+    "runs.column.at": ("When", "时间"),
+    "runs.column.model": ("Model", "模型"),
+    "runs.column.engine": ("Engine", "引擎"),
+    "runs.column.seconds": ("Lasted", "时长"),
+    "runs.column.prompt": ("Prompt", "预填充"),
+    "runs.column.decode": ("Decode", "解码"),
+    "runs.column.end": ("End", "结束"),
+    "runs.end.stopped": ("stopped", "已停止"),
+    "runs.end.failed": ("failed", "出错"),
+    "runs.row.context": ("Context", "上下文"),
+    "runs.row.command": ("Command", "命令"),
+    "runs.row.same": ("the same", "相同"),
+    "runs.row.other": ("another", "不同"),
+    "runs.row.requests": ("Requests", "请求数"),
+    "runs.row.peak": ("{device}, peak", "{device} 峰值"),
+    "runs.row.plan": ("{device}, plan", "{device} 方案"),
+    "runs.row.hot": ("{device}, hottest", "{device} 最高温度"),
+    "runs.row.power": ("{device}, most power", "{device} 最高功率"),
+    "runs.plot.depth": ("Decode speed against depth", "解码速度与深度"),
+    "runs.plot.memory": ("{device} over time", "{device} 随时间变化"),
+    "runs.plot.decode": ("Decode over time", "解码速度随时间变化"),
+    "runs.difference": ("Difference", "差异"),
+    "runs.table_name": ("The two runs side by side", "两次运行并排对比"),
+}
+
+ENTRIES: Entries = {**_BEFORE, **_STRESS, **_PLACEMENT, **_RUNS}

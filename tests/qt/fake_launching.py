@@ -61,3 +61,26 @@ class FakeStress(QObject):
     def show(self, state=None, stamp=None):
         self.state, self.stamp = state or StressState(), stamp
         self.changed.emit()
+
+
+class FakeRuns(QObject):
+    """What ``AppSession.runs`` shows of the kept runs."""
+
+    changed = Signal()
+    failed = Signal(object)
+
+    def __init__(self, wished):
+        super().__init__()
+        self._wished = wished
+        self.runs = ()
+
+    def load(self):
+        self._wished.append(("load_runs",))
+
+    def forget(self):
+        self._wished.append(("forget_runs",))
+        self.show(())
+
+    def show(self, runs):
+        self.runs = tuple(runs)
+        self.changed.emit()

@@ -27,7 +27,7 @@ from tests.qt.fake_chat import FakeTalk
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_files import FakePaste, FakePlanFiles
-from tests.qt.fake_launching import FakeLaunching, FakeStress
+from tests.qt.fake_launching import FakeLaunching, FakeRuns, FakeStress
 from tests.qt.fake_learning import FakeLearning
 from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps
 
@@ -74,6 +74,7 @@ class FakeSession(QObject):
         self.launching = FakeLaunching(self.wished)
         self.talk = FakeTalk(self.wished, self)
         self.stress = FakeStress(self.wished)
+        self.runs = FakeRuns(self.wished)
         self._board = BoardState(Wishes())
         self._columns = {}
         if model is not None:

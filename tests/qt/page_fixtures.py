@@ -33,7 +33,7 @@ from app.settings import Settings
 from tests.qt.fake_chat import FakeTalk
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
-from tests.qt.fake_launching import FakeStress
+from tests.qt.fake_launching import FakeRuns, FakeStress
 from tests.qt.fake_learning import FakeLearning
 from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps
 
@@ -372,6 +372,7 @@ class FakeSession(QObject):
         self.learning = FakeLearning(self)
         self.talk = FakeTalk(self.calls, self)
         self.stress = FakeStress(self.calls)
+        self.runs = FakeRuns(self.calls)
         self.log = ""
         self.ring = RingBuffer(1200)
 

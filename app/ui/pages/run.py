@@ -46,6 +46,7 @@ class RunPage(QWidget):
         self._sampled: frozenset[str] = frozenset()
         self._is_stale = False
         self.other_apps: QWidget | None = None
+        self.runs: QWidget | None = None
         self.header = RunHeader()
         self.stress = StressRow(session)
         self.plots = RunPlots(self._reader.read)
@@ -77,6 +78,7 @@ class RunPage(QWidget):
         self.header.stop_requested.connect(session.stop)
         self.header.span_changed.connect(self.plots.set_span)
         self.header.apps_requested.connect(self.show_other_apps)
+        self.header.runs_requested.connect(self.show_runs)
         self._talk = ChatLink(session, self.chat)
         self.chat.empty.page_requested.connect(self.page_requested)
         self.chat.failure.page_requested.connect(self.page_requested)
@@ -96,6 +98,16 @@ class RunPage(QWidget):
             self.other_apps = OtherAppsDialog(self._session, self)
         self.other_apps.show()
         self.other_apps.raise_()
+
+    @Slot()
+    def show_runs(self) -> None:
+        """Open the kept runs."""
+        from app.ui.dialogs.runs import RunsDialog
+
+        if self.runs is None:
+            self.runs = RunsDialog(self._session, self)
+        self.runs.show()
+        self.runs.raise_()
 
     @Slot()
     def refresh(self) -> None:

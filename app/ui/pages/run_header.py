@@ -111,6 +111,7 @@ class RunHeader(QFrame):
     launch_requested = Signal()
     stop_requested = Signal()
     apps_requested = Signal()
+    runs_requested = Signal()
     span_changed = Signal(float)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -131,6 +132,8 @@ class RunHeader(QFrame):
         self._span.currentIndexChanged.connect(self._on_span)
         self.apps_button = PlainButton(say("other_apps.open"))
         self.apps_button.clicked.connect(self.apps_requested)
+        self.runs_button = PlainButton(say("runs.open"))
+        self.runs_button.clicked.connect(self.runs_requested)
         self._button = PlainButton("")
         fix_size(self._button, 16)
         self._button.clicked.connect(self._on_button)
@@ -157,6 +160,7 @@ class RunHeader(QFrame):
         for widget in (self._dot, self._state, self._model, self._engine, self._pid):
             top.addWidget(widget)
         top.addStretch(1)
+        top.addWidget(self.runs_button)
         top.addWidget(self.apps_button)
         top.addWidget(self._span)
         top.addWidget(self._button)

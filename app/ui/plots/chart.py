@@ -90,6 +90,18 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph ships no types
         self._item.setXRange(-span_s, 0, padding=0.004)
         self._axes[1].setTicks([ticks])
 
+    def set_x_from_zero(self, maximum: float, ticks: list[tuple[float, str]]) -> None:
+        """A finished run's own time, or another quantity, from 0 on."""
+        self._item.setXRange(0, maximum * 1.05, padding=0.004)
+        self._axes[1].setTicks([ticks])
+
+    def set_points(self, index: int, xs: FloatArray, ys: FloatArray) -> None:
+        """Replace a curve by separate points in its colour; call it again after ``set_colors``."""
+        color = self._curves[index].opts["pen"].color()
+        self._curves[index].setData(
+            xs, ys, pen=None, symbol="o", symbolSize=6, symbolBrush=pg.mkBrush(color), symbolPen=None
+        )
+
     def plot_area(self) -> QRect:
         """The inside of the axes, in this widget's coordinates."""
         left, bottom = int(self._axes[0].width()), int(self._axes[1].height())
