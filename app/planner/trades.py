@@ -102,10 +102,11 @@ class _State:
 def trades(inputs: PlanInputs, plan: Plan) -> tuple[Trade, ...]:
     """Offers that gain something, the best first; of a plan that does not fit, those that free what it lacks.
 
-    None for a plan that the engine itself makes, or without a GPU. ``inputs`` are those that the plan was made of. An
-    edited plan keeps its placement; what it could gain by starting again from the best one is an offer too.
+    None for a plan that the engine itself makes, or that fits without a GPU. ``inputs`` are those that the plan was
+    made of. An edited plan keeps its placement; what it could gain by starting again from the best one is an offer too.
     """
-    if not plan.devices.gpus or plan.wishes.preset == "fit" or any(d.fits is None for d in plan.estimate.devices):
+    fits = plan.estimate.fits
+    if fits is None or plan.wishes.preset == "fit" or (fits and not plan.devices.gpus):
         return ()
     inputs = replace(inputs, wishes=plan.wishes, devices=plan.devices)
     now = _state(inputs, plan.placement, plan)

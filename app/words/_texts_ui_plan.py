@@ -70,6 +70,10 @@ ENTRIES: Entries = {
         "Does not fit: {parts}. Move cards away or choose a smaller context.",
         "容量不足：{parts}。请移走部分卡片，或减小上下文。",
     ),
+    "plan.verdict.over_cache": (
+        "Does not fit: {parts}. A smaller prompt cache is enough.",
+        "容量不足：{parts}。减小提示缓存即可。",
+    ),
     "plan.verdict.over_everywhere": (
         "Does not fit: {parts}. Close other programs, choose a smaller context or a smaller file.",
         "容量不足：{parts}。请关闭其他程序、减小上下文，或换用更小的文件。",

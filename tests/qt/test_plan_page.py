@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.common.problem import Problem, Severity
+from app.common.units import MIB
 from app.planner.types import RAM
 from app.session.state import EnginePhase, EngineState, RunPhase, RunState
 from app.ui.pages.plan import PlanPage
@@ -311,6 +312,11 @@ def test_that_a_plan_for_a_saved_machine_says_so(page, session):
     session.is_this_machine = False
     session.hardware_changed.emit()
     assert page.header.chip_texts[0] == "for a saved machine"
+
+
+def test_that_a_prompt_cache_alone_is_named_where_a_smaller_one_makes_the_plan_fit(page, session, qtbot):
+    session.set_wishes(prompt_cache_mib=session.plan.estimate.get("RAM").left_bytes // MIB + 4096)
+    assert page.header.verdict_text.endswith("A smaller prompt cache is enough.")
 
 
 def test_that_nothing_is_moved_away_where_there_is_nowhere_to_move_it(qtbot):

@@ -56,6 +56,8 @@ def _main(plan: Plan) -> Verdict:
         ]
         has_room = len(over) < len(plan.estimate.devices)
         code = "plan.verdict.over" if has_room else "plan.verdict.over_everywhere"
+        if all(0 < -(d.left_bytes or 0) <= d.prompt_cache_bytes for d in over):
+            code = "plan.verdict.over_cache"
         return Verdict(say(code, parts=say("plan.verdict.and").join(parts)), "error")
     if plan.estimate.fits is None:
         return Verdict(say("plan.verdict.unknown", ctx=context), "warning")

@@ -159,3 +159,10 @@ def test_that_a_plan_short_of_ram_is_offered_what_frees_ram_and_nothing_that_fre
         assert offer.freed_bytes >= lacking
         assert make_plan(replace(short, wishes=replace(short.wishes, **offer.changes))).estimate.fits
     assert 0 < offers[1].value < 8192
+
+
+def test_that_a_machine_without_a_gpu_is_told_too_what_makes_room(real_headers):
+    inputs = _inputs(real_headers["qwen3-30b"], 8, prompt_cache_mib=8192)
+    bare = replace(inputs, devices=DeviceSet((), Device(RAM, DeviceKind.RAM, 32 * GIB, 22 * GIB)))
+    offer = _named(_offers(bare), "prompt_cache")
+    assert make_plan(replace(bare, wishes=replace(bare.wishes, **offer.changes))).estimate.fits
