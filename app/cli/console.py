@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from app.common.problem import Problem, Severity
+from app.common.ranges import ranges_text as number_ranges
 from app.words import say, say_problem
 
 _MARKS = {Severity.WARNING: "!", Severity.INFO: "·"}
@@ -139,10 +140,4 @@ def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) ->
 
 def ranges_text(numbers: Iterable[int]) -> str:
     """'0-5, 8' for a list of numbers; an em dash for none."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs) or "—"
+    return number_ranges(numbers) or "—"

@@ -32,7 +32,7 @@ def run(options: Namespace) -> int:
     kind = OTHER_KINDS.get(ending, "script")
     assert case.inputs is not None
     shell = SCRIPT_SHELLS.get(ending)
-    for note in export_any(path, shell or kind, case.program, case.plan, case.inputs):
+    for note in export_any(path, shell or kind, case.program, case.plan, case.inputs, case.hardware.cpu):
         print_note(say_problem(note))
     if options.json:
         print_json({"path": str(path), "shell": shell, "kind": kind})

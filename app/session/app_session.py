@@ -97,6 +97,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self._trades = TradesController(self._jobs, self)
         self.plan_files = PlanFilesController(self._jobs, self._board, self)
         self.plan_files.hash_of = self.engines.hash_of
+        self.plan_files.cpu_of = lambda: self.hardware.cpu if self.hardware else None
         self.plan_files.stamp_of, self.plan_files.on_stamp = self.stress.stamp_of, self.stress.take_over
         self.paste = PasteController(self._jobs, self._board, self)
         self.launching = LaunchController(
@@ -135,8 +136,8 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self._verify.changed.connect(self._on_verified)
         self.learning.failed.connect(self.message_raised)
         self.stress.failed.connect(self.message_raised)
-        self._trades.changed.connect(self.trades_changed)
         self.runs.failed.connect(self.message_raised)
+        self._trades.changed.connect(self.trades_changed)
         self._run.changed.connect(self._on_run_changed)
         self._run.chat_changed.connect(self.chat_changed)
         self._run.log_added.connect(self.log_added)
@@ -230,8 +231,8 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.machine.close()
         self.other_apps.forget()
         self.stress.cancel()
-        self._run.close()
         self.runs.close()
+        self._run.close()
         self._jobs.close(interrupt=end_tools)
 
     # ---- the model --------------------------------------------------------------------------------------------------
@@ -289,10 +290,10 @@ class AppSession(BoardWishes, RunWishes, QObject):
     def _stress_around(self) -> tuple[HardwareSnapshot | None, StressEngine]:
         return self.hardware, StressEngine(self.engine.build or "", self.engines.hash_of(self.engine.path) or "")
 
-    def _surroundings(self) -> tuple[HardwareSnapshot | None, Capabilities]:
     def _run_names(self) -> tuple[str, str]:
         return (self.model.name if self.model is not None else None) or "", self.engine.build or ""
 
+    def _surroundings(self) -> tuple[HardwareSnapshot | None, Capabilities]:
         return self.hardware, capabilities_of(self._engine.handle)
 
     # ---- files, settings, engine, machine ---------------------------------------------------------------------------

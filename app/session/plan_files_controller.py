@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.common.problem import Problem, ProblemError, Severity, fail
 from app.engine.locate import EngineBinary
+from app.hardware.types import CpuInfo
 from app.planner.compare import PlanDifference, compare_plans
 from app.planner.types import Plan
 from app.session.board_controller import BoardController
@@ -56,6 +57,7 @@ class PlanFilesController(QObject):
         self._jobs = jobs
         self._board = board
         self.binary: EngineBinary | None = None
+        self.cpu_of: Callable[[], CpuInfo | None] = lambda: None
         self.hash_of: Callable[[str | None], str | None] = lambda path: None
         self.stamp_of: Callable[[Plan | None], StressStamp | None] = lambda plan: None
         self.on_stamp: Callable[[StressStamp | None], None] = lambda stamp: None
@@ -240,7 +242,7 @@ class PlanFilesController(QObject):
             return
         program = None if self.binary is None else self.binary.path
         try:
-            notes = export_any(Path(path), kind, program, plan, inputs)
+            notes = export_any(Path(path), kind, program, plan, inputs, self.cpu_of())
         except ProblemError as error:
             self.message_raised.emit(error.problem)
             return

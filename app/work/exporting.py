@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.common.capabilities import Capabilities
 from app.common.problem import Problem, Severity, fail
+from app.hardware.types import CpuInfo
 from app.model.types import ModelInfo
 from app.planner.argv import redact
 from app.planner.other_exports import SwapValueError, llama_swap_entry, moved_per_token_bytes, transformers_script
@@ -19,6 +20,7 @@ from app.planner.scripts import script
 from app.planner.shells import Shell, quote_command
 from app.planner.types import Plan
 from app.words import say, say_problem
+from app.work.pinning import UNPINNED, ScriptPinning, script_pinning
 from app.work.plan_file import plan_text
 from app.work.planning import alias_of
 from app.work.stress_stamp import StressStamp
@@ -36,9 +38,12 @@ OTHER_KINDS: Mapping[str, str] = {".json": "plan", ".ini": "preset", ".yaml": "l
 """File name ending -> what else can be written."""
 
 
-def export_any(path: Path, kind: str, program: str | None, plan: Plan, inputs: PlanInputs) -> tuple[Problem, ...]:
+def export_any(
+    path: Path, kind: str, program: str | None, plan: Plan, inputs: PlanInputs, cpu: CpuInfo | None = None
+) -> tuple[Problem, ...]:
     """Write the plan as a ``plan``, ``preset``, ``llama-swap`` or ``transformers`` file, or as a script for the shell
-    ``kind``. What there is to know about the file is the result. Raises ProblemError like the functions below."""
+    ``kind``, which pins the engine to the cores of ``cpu`` that a launch would. What there is to know about the file
+    is the result. Raises ProblemError like the functions below."""
     model, capabilities = inputs.model, inputs.capabilities
     if kind == "plan":
         export_plan(path, plan, model, capabilities)
@@ -53,7 +58,7 @@ def export_any(path: Path, kind: str, program: str | None, plan: Plan, inputs: P
         export_transformers(path, plan, model, [say_problem(copies), say("export.not_the_gguf")])
         return (copies,)
     else:
-        export_script(path, program, plan.argv, kind)
+        export_script(path, program, plan.argv, kind, script_pinning(plan, cpu, kind))
     return ()
 
 
@@ -68,7 +73,9 @@ def command_text(program: str | None, argv: Sequence[str], shell: str) -> str:
         raise fail("shell_cannot_carry", shell=shell) from error
 
 
-def export_script(path: Path, program: str | None, argv: Sequence[str], shell: str) -> None:
+def export_script(
+    path: Path, program: str | None, argv: Sequence[str], shell: str, pinned: ScriptPinning = UNPINNED
+) -> None:
     """Write the script whole, or leave an older file as it was. It clears the engine's variables and gives it a
     private config folder, so that nothing but this command decides what runs. One that holds a key is for the user's
     own eyes.
@@ -76,7 +83,7 @@ def export_script(path: Path, program: str | None, argv: Sequence[str], shell: s
     Raises ProblemError ``export_failed`` or ``shell_cannot_carry``.
     """
     try:
-        made = script(program or SERVER, argv, Shell(shell))
+        made = script(program or SERVER, argv, Shell(shell), pinned.comments, pinned.pinning)
     except UnicodeEncodeError as error:
         raise fail("export_failed", path=str(path), why=error.reason) from error
     except ValueError as error:

@@ -27,11 +27,16 @@ def launch_spec(
     return LaunchSpec(
         binary_path=binary.path,
         argv=with_port(without_key(plan.argv), port),
-        cpus=cpus_for_threads(cpu, _most_threads(plan.argv)),
+        cpus=engine_cpus(plan, cpu),
         paths=paths,
         log_file=paths.logs / "llama-server.log",
         api_key=api_key,
     )
+
+
+def engine_cpus(plan: Plan, cpu: CpuInfo) -> tuple[int, ...]:
+    """The logical CPUs that the engine gets for this plan, ascending."""
+    return cpus_for_threads(cpu, _most_threads(plan.argv))
 
 
 def _most_threads(argv: tuple[str, ...]) -> int | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.common.ranges import ranges_text
 from app.common.units import size_text
 from app.hardware.types import CoreKind, GpuInfo, HardwareSnapshot
 from app.words import ENTRIES, say
@@ -90,17 +91,6 @@ def cores_text(snapshot: HardwareSnapshot) -> str:
     return say("machine.cores.uniform", n=len(cpu.cores), t=cpu.logical_count)
 
 
-def cpu_ranges(cpus: tuple[int, ...]) -> str:
-    """(0, 1, 2, 3, 8) -> '0-3, 8'."""
-    pieces: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if pieces and cpu == pieces[-1][1] + 1:
-            pieces[-1][1] = cpu
-        else:
-            pieces.append([cpu, cpu])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in pieces)
-
-
 def _source_code(sources: Mapping[str, str], key: str) -> str | None:
     code = sources.get(key)
     if code is None and key.count(".") > 0:
@@ -151,7 +141,7 @@ class _Maker:
 
 def _cpu_group(snapshot: HardwareSnapshot) -> FactGroup:
     cpu, make = snapshot.cpu, _Maker(snapshot, "cpu")
-    chosen = say("machine.cores.for_engine", cpus=cpu_ranges(cpu.recommended_cpus), threads=cpu.recommended_threads)
+    chosen = say("machine.cores.for_engine", cpus=ranges_text(cpu.recommended_cpus), threads=cpu.recommended_threads)
     kinds = "kinds" if "cpu.kinds" in snapshot.sources else "cores"
     facts = [
         make.fact("cpu", "name", cpu.name, "cpu_name", raw=cpu.name),
@@ -166,7 +156,7 @@ def _cpu_group(snapshot: HardwareSnapshot) -> FactGroup:
             chosen,
             say("source.rule"),
             say(f"cpu.reason.{cpu.reason}"),
-            cpu_ranges(cpu.recommended_cpus),
+            ranges_text(cpu.recommended_cpus),
         )
     )
     if cpu.quota_cpus is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
+from app.common.ranges import ranges_text
 from app.common.units import GIB, MIB, size_text
 from app.words import say
 from app.words.catalogue import number_text
@@ -97,13 +98,7 @@ def value_text(value: float | None, unit: PlotUnit) -> str:
 
 def cpu_list_text(cpus: Sequence[int]) -> str:
     """'0-5, 8, 10-11' for a list of logical CPU numbers; an em dash for none."""
-    parts: list[list[int]] = []
-    for cpu in sorted(set(cpus)):
-        if parts and parts[-1][1] == cpu - 1:
-            parts[-1][1] = cpu
-        else:
-            parts.append([cpu, cpu])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts) or "—"
+    return ranges_text(cpus) or "—"
 
 
 def _tick(value: float, maximum: float, unit: PlotUnit) -> str:
