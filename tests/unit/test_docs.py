@@ -37,6 +37,26 @@ def test_that_the_picture_of_the_layers_names_every_package():
     assert {name for name in packages if f"  {name}/ " not in text} == set()
 
 
+def test_that_every_folder_in_the_picture_of_the_layers_exists():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    folders = re.findall(r"^(  |    )([a-z]+)/ ", re.search(r"^app/\n.*?\nresources/", text, re.M | re.S)[0], re.M)
+    assert len(folders) > 15
+    above, gone = Path(), []
+    for indent, name in folders:
+        above = Path(name) if indent == "  " else above
+        path = above if indent == "  " else above / name
+        gone += [] if (ROOT / "app" / path).is_dir() else [path.as_posix()]
+    assert gone == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_ids)
+def test_that_every_module_named_without_its_folder_exists(document):
+    known = {path.name for top in ("app", "tests", "installer", "benchmarks") for path in (ROOT / top).rglob("*.py")}
+    known |= {path.name for path in ROOT.glob("*.py")}
+    named = re.findall(r"`([a-z_]+\.py)`", document.read_text(encoding="utf-8"))
+    assert [name for name in named if name not in known] == []
+
+
 def test_that_the_contributing_guide_stays_short():
     assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) < 150
 
