@@ -112,10 +112,15 @@ ENTRIES: Entries = {
         "How many answers the server writes at the same time (-np). They share the context.",
         "服务器同时生成的回答数（-np），共用上下文。",
     ),
-    "plan.wish.reserve": ("Keep free", "预留"),
+    "plan.wish.reserve": ("VRAM to keep free", "预留显存"),
     "plan.wish.reserve.tip": (
         "VRAM that the plan leaves alone, in MiB: for the desktop and for surprises.",
         "方案不占用的显存（MiB），留给桌面和意外情况。",
+    ),
+    "plan.wish.keep_ram": ("RAM to keep free", "预留内存"),
+    "plan.wish.keep_ram.tip": (
+        "RAM that the plan leaves to other programs, in MiB. What they use now is not counted in it.",
+        "方案留给其他程序的内存（MiB），不含它们现在已占用的部分。",
     ),
     "plan.wish.ubatch": ("Micro-batch", "微批次"),
     "plan.wish.ubatch.tip": (

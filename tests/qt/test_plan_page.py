@@ -95,6 +95,7 @@ def test_that_a_text_that_is_no_number_is_put_back(page, session):
         ("kv", "q8_0/q8_0", "cache_type_v", "q8_0"),
         ("slots", 4, "n_slots", 4),
         ("reserve", 1024, "reserve_mib", 1024),
+        ("keep_ram", 4096, "keep_ram_mib", 4096),
         ("ubatch", 1024, "n_ubatch", 1024),
         ("threads", 8, "n_threads", 8),
     ],
@@ -104,6 +105,20 @@ def test_that_every_other_wish_reaches_the_plan(page, session, name, value, fiel
     combo.activated.emit(combo.findData(value))
     assert getattr(session.plan.wishes, field) == wanted
     assert combo.currentData() == value
+
+
+def test_that_ram_kept_for_other_programs_is_taken_off_the_plans_room(page, session):
+    before = session.plan.estimate.get("RAM").left_bytes
+    combo = page.wishes.keep_ram.combo
+    assert combo.currentData() == 0
+    combo.setFocus()
+    combo.lineEdit().selectAll()
+    QTest.keyClicks(combo.lineEdit(), "6k")
+    QTest.keyClick(combo.lineEdit(), Qt.Key.Key_Return)
+    assert session.plan.wishes.keep_ram_mib == 6144
+    assert session.plan.estimate.get("RAM").left_bytes == before - 6144 * 1024**2
+    session.undo_stack.undo()
+    assert combo.currentData() == 0
 
 
 def test_that_a_preset_makes_another_plan_and_a_move_marks_it_as_edited(page, session):

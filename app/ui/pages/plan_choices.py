@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from app.common.units import MIB
 from app.hardware.types import CoreKind, HardwareSnapshot
 from app.model.types import ModelInfo
 from app.planner.types import Plan
@@ -16,6 +17,7 @@ _CONTEXTS = (2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144)
 _KV_TYPES = ("f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
 _SLOTS = (1, 2, 4, 8)
 _RESERVES = (0, 256, 512, 1024, 2048)
+_RAM_RESERVES = (0, 1024, 2048, 4096, 8192)
 _UBATCHES = (128, 256, 512, 1024, 2048)
 _THREADS = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 PRESETS = ("fill", "experts-cpu", "all-gpu", "all-cpu", "article", "fit")
@@ -59,12 +61,25 @@ def reserve_mib(plan: Plan) -> int:
     """What the plan keeps free on its first GPU, in MiB."""
     if plan.wishes.reserve_mib is not None:
         return plan.wishes.reserve_mib
-    return plan.devices.gpus[0].reserve_bytes // 1024**2 if plan.devices.gpus else 0
+    return plan.devices.gpus[0].reserve_bytes // MIB if plan.devices.gpus else 0
 
 
 def reserve_choices(plan: Plan) -> list[Choice]:
     """MiB to keep free."""
     values = sorted({*_RESERVES, reserve_mib(plan)})
+    return [(say("plan.wish.mib", n=n), n) for n in values]
+
+
+def keep_ram_mib(plan: Plan) -> int:
+    """RAM that the plan leaves to other programs, in MiB."""
+    if plan.wishes.keep_ram_mib is not None:
+        return plan.wishes.keep_ram_mib
+    return plan.devices.ram.reserve_bytes // MIB
+
+
+def keep_ram_choices(plan: Plan) -> list[Choice]:
+    """MiB of RAM to keep free."""
+    values = sorted({*_RAM_RESERVES, keep_ram_mib(plan)})
     return [(say("plan.wish.mib", n=n), n) for n in values]
 
 

@@ -92,6 +92,7 @@ class WishesRow(QWidget):
         self.kv = _wish("kv")
         self.slots = _wish("slots")
         self.reserve = _wish("reserve", choices.parse_number)
+        self.keep_ram = _wish("keep_ram", choices.parse_number)
         self.ubatch = _wish("ubatch")
         self.threads = _wish("threads")
         self.preset = _wish("preset")
@@ -102,15 +103,18 @@ class WishesRow(QWidget):
         self._build()
         self._connect()
 
+    def _detailed(self) -> tuple[QWidget, ...]:
+        """What is folded away with the details, in its order."""
+        return (self.kv, self.slots, self.reserve, self.keep_ram, self.ubatch, self.threads, self.companions)
+
     def _build(self) -> None:
         outer = QHBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(10)
         left = QWidget()
         flow = FlowLayout(left, gap=12)
-        for wish in (self.context, self.preset, self.kv, self.slots, self.reserve, self.ubatch, self.threads):
+        for wish in (self.context, self.preset, *self._detailed()):
             flow.addWidget(wish)
-        flow.addWidget(self.companions)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         left.setSizePolicy(policy)
@@ -122,6 +126,7 @@ class WishesRow(QWidget):
         self.kv.chosen.connect(self._on_kv)
         self.slots.chosen.connect(self._on_slots)
         self.reserve.chosen.connect(self._on_reserve)
+        self.keep_ram.chosen.connect(self._on_keep_ram)
         self.ubatch.chosen.connect(self._on_ubatch)
         self.threads.chosen.connect(self._on_threads)
         self.preset.chosen.connect(self._on_preset)
@@ -138,6 +143,7 @@ class WishesRow(QWidget):
         self.slots.show_value(choices.slot_choices(plan), plan.n_slots)
         self.reserve.show_value(choices.reserve_choices(plan), choices.reserve_mib(plan))
         self.reserve.setEnabled(bool(plan.devices.gpus))
+        self.keep_ram.show_value(choices.keep_ram_choices(plan), choices.keep_ram_mib(plan))
         self.ubatch.show_value(choices.ubatch_choices(plan), plan.wishes.n_ubatch)
         self.threads.show_value(choices.thread_choices(plan, self._session.hardware), plan.wishes.n_threads)
         self.companions.refresh(plan)
@@ -152,7 +158,7 @@ class WishesRow(QWidget):
         self._arrange_details(shown)
 
     def _arrange_details(self, shown: bool) -> None:
-        for wish in (self.kv, self.slots, self.reserve, self.ubatch, self.threads, self.companions):
+        for wish in self._detailed():
             wish.setVisible(shown)
         self.details.set_icon("chevron-down" if shown else "chevron-right", "text_dim", 14)
 
@@ -177,6 +183,10 @@ class WishesRow(QWidget):
     @Slot(object)
     def _on_reserve(self, value: int) -> None:
         self._session.set_wishes(reserve_mib=value)
+
+    @Slot(object)
+    def _on_keep_ram(self, value: int) -> None:
+        self._session.set_wishes(keep_ram_mib=value)
 
     @Slot(object)
     def _on_ubatch(self, value: int) -> None:
