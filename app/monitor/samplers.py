@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import psutil  # type: ignore[import-untyped]  # ships no types
 
+from app.hardware.commit import commit_free_bytes
 from app.hardware.ps import ram_now
 from app.monitor.sample import Values
 
@@ -34,14 +35,20 @@ class CpuSampler:
 
 
 class RamSampler:
-    """System memory in bytes: ``ram.used`` (total - available), ``ram.available`` and ``swap.used``."""
+    """System memory in bytes: ``ram.used`` (total - available), ``ram.available`` and ``swap.used``; where the system
+    keeps to a limit of what it promises, also ``ram.commit_free``."""
 
     name = "ram"
+
+    def __init__(self, commit: Callable[[], int | None] = commit_free_bytes) -> None:
+        self._commit: Callable[[], int | None] | None = commit if _number_or_none(commit) is not None else None
 
     def sample(self) -> Values:
         """Bytes in use and available."""
         now = ram_now()
+        more = {} if self._commit is None else {"ram.commit_free": _number_or_none(self._commit)}
         return {
+            **more,
             "ram.used": float(now.total_bytes - now.available_bytes),
             "ram.available": float(now.available_bytes),
             "swap.used": _number(lambda: psutil.swap_memory().used),
@@ -109,6 +116,14 @@ def _number(read: Callable[[], float]) -> float | None:
         return float(read())
     except (AttributeError, RuntimeError, *_GONE):  # no such figure on this system, or no counter for it
         return None
+
+
+def _number_or_none(read: Callable[[], int | None]) -> float | None:
+    try:
+        told = read()
+    except OSError:
+        return None
+    return None if told is None else float(told)
 
 
 def _plain_times(times: object) -> dict[str, float]:

@@ -154,4 +154,19 @@ _RUNS: Entries = {
     "runs.table_name": ("The two runs side by side", "两次运行并排对比"),
 }
 
-ENTRIES: Entries = {**_BEFORE, **_STRESS, **_PLACEMENT, **_RUNS}
+_LIVE: Entries = {
+    "live.load": ("load {x} %", "负载 {x} %"),
+    "live.temperature": ("{x} °C", "{x} °C"),
+    "live.power": ("{x} W", "{x} W"),
+    "live.clock": ("{x} MHz", "{x} MHz"),
+    "live.own": ("server {x}", "服务器 {x}"),
+    "live.spilled": ("{x} spilled to RAM", "{x} 溢出到内存"),
+    "live.swap": ("swap {x}", "交换区 {x}"),
+    "live.commit": ("commit left {x}", "可提交内存剩余 {x}"),
+    "live.spill_tip": (
+        "The system moved part of this card's memory out to RAM, which is slow. The Doctor page says which card to move.",
+        "系统把这块显卡的部分显存移到了内存，速度会很慢。“诊断”页会说明应移动哪张卡片。",
+    ),
+}
+
+ENTRIES: Entries = {**_BEFORE, **_STRESS, **_PLACEMENT, **_RUNS, **_LIVE}

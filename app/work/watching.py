@@ -1,11 +1,11 @@
 """Live figures of a running server under the names that the curves use.
 
-``cpu.<n>`` percent, ``ram.used``, ``ram.available``, ``swap.used``, ``server.rss`` bytes, ``server.cpu`` percent (100 =
-one CPU), ``gpu.<device>.used`` bytes and ``gpu.<device>.util`` percent (NVML; whole card; more in
-app/monitor/nvml.py), ``gpu.<device>.process`` bytes (NVML; the server's own), ``gpu.<device>.dedicated`` and ``shared``
-bytes (the server's own, by Windows' counters or Linux' DRM), ``engine.<device>.allocated`` bytes (what the engine says
-it allocated; a flat line where nothing live can be read), ``tok.decode`` tok/s over all slots and ``ctx.used`` tokens
-(from ``/slots``, whoever asked).
+``cpu.<n>`` percent, ``ram.used``, ``ram.available``, ``ram.commit_free`` (where there is a limit), ``swap.used``,
+``server.rss`` bytes, ``server.cpu`` percent (100 = one CPU), ``gpu.<device>.used`` bytes and ``gpu.<device>.util``
+percent (NVML; whole card; more in app/monitor/nvml.py), ``gpu.<device>.process`` bytes (NVML; the server's own),
+``gpu.<device>.dedicated`` and ``shared`` bytes (the server's own, by Windows' counters or Linux' DRM),
+``engine.<device>.allocated`` bytes (what the engine says it allocated; a flat line where nothing live can be read),
+``tok.decode`` tok/s over all slots and ``ctx.used`` tokens (from ``/slots``, whoever asked).
 """
 
 from __future__ import annotations

@@ -328,6 +328,8 @@ def sample_values(t: float, gpu_source: bool = True) -> dict[str, float | None]:
     }
     if gpu_source:
         values["gpu.CUDA0.used"] = (310 + 11030 * loaded) * MIB
+        values["gpu.CUDA0.process"] = 10910 * loaded * MIB
+        values |= {"gpu.CUDA0.util": 41.0 if busy else 0.0, "gpu.CUDA0.temperature": 64.0, "gpu.CUDA0.power_w": 96.0}
     else:
         values["engine.CUDA0.allocated"] = 10902 * MIB if t > 15 else None
     for cpu in range(32):

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from app.session.state import RunPhase
 from app.ui.pages.run_buffers import BufferPane
+from app.ui.pages.run_card_line import LiveLine
 from app.ui.pages.run_chat import ChatPane
 from app.ui.pages.run_chat_link import ChatLink
 from app.ui.pages.run_header import RunHeader
@@ -50,6 +51,7 @@ class RunPage(QWidget):
         self.header = RunHeader()
         self.stress = StressRow(session)
         self.plots = RunPlots(self._reader.read)
+        self.live = LiveLine()
         self.chat = ChatPane()
         self.log = LogPane()
         self.buffers = BufferPane()
@@ -60,7 +62,13 @@ class RunPage(QWidget):
     def _lay_out(self) -> None:
         right = GapSplitter(Qt.Orientation.Vertical, self.log, self.buffers, (9, 10))
         lower = GapSplitter(Qt.Orientation.Horizontal, self.chat, right, (11, 10))
-        self._main = GapSplitter(Qt.Orientation.Vertical, self.plots, lower, (8, 18))
+        upper = QWidget()
+        curves = QVBoxLayout(upper)
+        curves.setContentsMargins(0, 0, 0, 0)
+        curves.setSpacing(0)
+        curves.addWidget(self.plots, 1)
+        curves.addWidget(self.live)
+        self._main = GapSplitter(Qt.Orientation.Vertical, upper, lower, (8, 18))
         frame = QWidget()
         inner = QVBoxLayout(frame)
         inner.setContentsMargins(16, 10, 16, 14)
@@ -129,8 +137,17 @@ class RunPage(QWidget):
     def _follow_plan(self) -> None:
         self._is_stale = False
         self.plots.set_plan(self._plan_of_curves(), self._session.hardware, self._sampled)
+        self.live.set_names(self._card_names())
         self._show_cores()
         self._on_run_changed()
+
+    def _card_names(self) -> tuple[str, ...]:
+        """The plan's cards as the samples name them: by the engine's name, else by their own."""
+        plan, hardware = self._plan_of_curves(), self._session.hardware
+        gpus = () if plan is None else plan.devices.gpus
+        own = {g.engine_name: g.name for g in hardware.gpus if g.engine_name} if hardware is not None else {}
+        sampled = {key[4:].rpartition(".")[0] for key in self._sampled if key.startswith("gpu.")}
+        return tuple(name for d in gpus for name in (d.name, own.get(d.name)) if name in sampled and name is not None)
 
     def _plan_of_curves(self) -> Plan | None:
         """The curves belong to the plan that runs, also when the board has moved on."""
@@ -147,6 +164,8 @@ class RunPage(QWidget):
         self._show_cores()
         self._reader.is_live = run.phase in _LIVE
         self.plots.set_live(run.phase in _LIVE)
+        if run.phase not in _LIVE:
+            self.live.clear()
         self._show_empty_state()
         if run.phase is RunPhase.FAILED:
             evidence = run.problem.evidence if run.problem is not None else ()
@@ -187,7 +206,9 @@ class RunPage(QWidget):
         keys = frozenset(key for key, value in sample.values.items() if value is not None)
         if not keys <= self._sampled:
             self._sampled |= keys
+            self.live.set_names(self._card_names())
             self.plots.set_plan(self._plan_of_curves(), self._session.hardware, self._sampled)
+        self.live.take(sample.values)
         self.plots.cores.take(cpu_load(sample.values), sample.values.get("server.cpu"))
         plan = self._session.plan
         self.chat.set_context(sample.values.get("ctx.used"), plan.n_ctx if plan is not None else None)

@@ -222,3 +222,17 @@ def test_that_every_nvml_function_we_sample_exists_in_the_binding():
     nvml = FakeNvml(RTX_4080_LAPTOP)
     _nvml_sampler(nvml).sample()
     assert [name for name in nvml.calls if not hasattr(pynvml, name)] == []
+
+
+def test_that_the_commit_limit_is_sampled_only_where_there_is_one():
+    assert "ram.commit_free" not in RamSampler(lambda: None).sample()
+    assert RamSampler(lambda: 5).sample()["ram.commit_free"] == 5.0
+    answers = iter([1, OSError])
+
+    def once():
+        told = next(answers)
+        if told is OSError:
+            raise OSError
+        return told
+
+    assert RamSampler(once).sample()["ram.commit_free"] is None
