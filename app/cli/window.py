@@ -53,6 +53,8 @@ def _parsed(arguments: Sequence[str]) -> WindowOptions | int:
         smoke=options.smoke,
         tour=options.tour,
         new_window=options.new_window,
+        tray=options.tray,
+        launch=options.launch,
     )
 
 
@@ -67,6 +69,8 @@ def _parser() -> VerbParser:
     group.option("--rpc", "HOST:PORT", endpoint, repeatable=True)
     group.switch("--build-engine")
     group.switch("--new-window")
+    group.switch("--tray")
+    group.switch("--launch")
     group.switch("--smoke")
     group.option("--tour", "FOLDER")
     group.switch("--version")

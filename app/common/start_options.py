@@ -13,7 +13,8 @@ class WindowOptions:
     ``hardware``: path of a saved machine snapshot. ``engine``: a llama-server or a folder with one. ``rpc_servers``:
     HOST:PORT each. ``build_engine``: build llama.cpp in the background if there is none. ``smoke``: open the window,
     paint it once and close it. ``tour``: folder for the pictures of the guided tour.
-    ``new_window``: open another window although one runs.
+    ``new_window``: open another window although one runs. ``tray``: begin hidden there. ``launch``: launch the plan of
+    the file as soon as it can be.
     """
 
     model: str | None = None
@@ -26,6 +27,8 @@ class WindowOptions:
     smoke: bool = False
     tour: str | None = None
     new_window: bool = False
+    tray: bool = False
+    launch: bool = False
 
     @property
     def may_hand_over(self) -> bool:

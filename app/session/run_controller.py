@@ -22,6 +22,7 @@ from app.monitor.sample import Sample
 from app.planner.types import Plan
 from app.session.chat_controller import ChatController
 from app.session.jobs import JobRunner
+from app.session.sleep_watch import SleepWatch
 from app.session.state import ChatState, RunPhase, RunState
 from app.work.launching import command_differs, launch_spec
 from app.work.watching import PERIOD_S, samplers_for
@@ -68,6 +69,9 @@ class RunController(QObject):
         self._chat = ChatController(jobs, self)
         self._chat.changed.connect(self.chat_changed)
         self._chat.failed.connect(self.failed)
+        sleep = SleepWatch(jobs, lambda: self.state, parent=self)
+        sleep.told.connect(self.failed)
+        self.changed.connect(sleep.follow)
         self._event.connect(self._on_event, Qt.ConnectionType.QueuedConnection)
         self._sample.connect(self._on_sample, Qt.ConnectionType.QueuedConnection)
 

@@ -13,7 +13,7 @@ VERSION = 1
 LANGUAGES = ("system", "en", "zh_CN")
 THEMES = ("system", "light", "dark")
 SHELLS = ("cmd", "powershell", "bash")
-CLOSINGS = ("ask", "stop")
+CLOSINGS = ("ask", "stop", "tray")
 """What closing the window does while a server runs."""
 
 
@@ -33,6 +33,7 @@ class Settings:
     asked instead of Hugging Face's. ``download_folder``: where downloads go, None = Lanewise's own. ``first_run``:
     steps of the first run that are behind the user, by name.
     ``engine_mirror``: base address to fetch llama.cpp from instead of the official one.
+    ``start_plan``: the plan that is launched when Lanewise starts with the system.
     """
 
     version: int = VERSION
@@ -48,6 +49,7 @@ class Settings:
     engine_mirror: str | None = None
     recent_plans: tuple[str, ...] = ()
     close_with_server: str = "ask"
+    start_plan: str | None = None
     model_folders: tuple[str, ...] = ()
     model_mirror: str | None = None
     download_folder: str | None = None

@@ -23,6 +23,7 @@ from typing_extensions import override
 
 from app.common.problem import Severity
 from app.common.resources import resource_path
+from app.session.open_file import open_file
 from app.session.state import RunPhase
 from app.settings import Settings
 from app.ui.qt_words import follow_language
@@ -31,7 +32,8 @@ from app.ui.widgets.drop_veil import DropVeil
 from app.ui.widgets.message_strip import MessageStrip
 from app.ui.widgets.rail import Rail
 from app.ui.widgets.shortcut_list import ShortcutList
-from app.ui.window_drop import PLAN_ENDING, dropped_file
+from app.ui.window_closing import WindowClosing
+from app.ui.window_drop import dropped_file
 from app.ui.window_keys import KEYS, add_shortcuts
 from app.ui.window_pages import PAGES
 from app.words import Language, say, set_language, system_language
@@ -73,7 +75,6 @@ class MainWindow(QWidget):
         self._theme = theme
         self._pages: dict[str, QWidget] = {}
         self._was_painted = False
-        self._may_close = False
         self._run_phase = RunPhase.STOPPED
         self._language = _wanted_language(shown.language)
         set_language(self._language)
@@ -108,6 +109,7 @@ class MainWindow(QWidget):
         """Show this session; once, before or after the first paint."""
         assert self._attached is None
         self._attached = session
+        self.closing = WindowClosing(session, self)
         self._run_phase = session.run.phase
         self._make_shortcuts()
         self._add_launch_strip()
@@ -363,30 +365,17 @@ class MainWindow(QWidget):
             return
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
-        if path.lower().endswith(PLAN_ENDING):
-            self._session.plan_files.open(path)
-        else:
-            self._session.open_model(path)
+        open_file(self._session, path)
 
     @override
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._attached is not None:
-            from app.ui.dialogs.ask_close import AskClose, must_ask
-
-            if not self._may_close and must_ask(self._attached):
+            if not self.closing.may_close():
                 event.ignore()
-                question = AskClose(self._attached, self)
-                question.accepted.connect(self._on_close_granted)
-                question.open()
                 return
             geometry = b64encode(self.saveGeometry().data()).decode("ascii")
             self._attached.change_settings(window_geometry=geometry)
         super().closeEvent(event)
-
-    @Slot()
-    def _on_close_granted(self) -> None:
-        self._may_close = True
-        self.close()
 
 
 def _wanted_language(setting: str) -> Language:

@@ -113,6 +113,7 @@ class Starter:
             session.engine_changed.connect(self._on_engine)
         session.start(options.engine, snapshot)
         last = session.settings.last_model
+        session.plan_files.last_model = last
         if options.model is not None:
             open_file(session, options.model)
         elif last is not None and os.path.isfile(last):
@@ -120,11 +121,22 @@ class Starter:
         else:
             session.open_demo()
         self._window.attach(session)
+        self._join_tray(session)
         if self._one is not None:
             self._one.listen(self._window, session)
             problems += self._one.problems
         for problem in problems:
             session.message_raised.emit(problem)
+
+    def _join_tray(self, session: AppSession) -> None:
+        """Where the desktop has a tray: the icon, and the launch that was asked for."""
+        from app.ui.start_hidden import LaunchWhenReady
+        from app.ui.tray import Tray, tray_exists
+
+        if not self._options.smoke and tray_exists():
+            self._window.closing.use_tray(Tray(session, self._window))
+        if self._options.launch and self._options.model is not None:
+            LaunchWhenReady(session, self._options.model, session)
 
     def _on_engine(self) -> None:
         from app.session.state import EnginePhase
@@ -133,6 +145,13 @@ class Starter:
         if self.session.engine.phase is EnginePhase.MISSING:
             self.session.engine_changed.disconnect(self._on_engine)
             self.session.build_engine()
+
+
+def _may_hide() -> bool:
+    """Hidden without a tray, the window could never be found."""
+    from app.ui.tray import tray_exists
+
+    return tray_exists()
 
 
 def run_window(options: WindowOptions) -> int:
@@ -155,7 +174,11 @@ def run_window(options: WindowOptions) -> int:
     if options.smoke:
         window.first_painted.connect(lambda: QTimer.singleShot(0, app.quit))
         QTimer.singleShot(_SMOKE_LIMIT_MS, lambda: app.exit(1))  # a crash before the first paint must not hang
-    window.show()
+    if options.tray and not options.smoke and _may_hide():
+        app.setQuitOnLastWindowClosed(False)
+        QTimer.singleShot(0, starter.begin)
+    else:
+        window.show()
     try:
         return app.exec()
     finally:

@@ -53,9 +53,54 @@ _CHAT: Entries = {
         "引擎网页将在浏览器中打开。它需要密钥：密钥已复制到剪贴板，请在该网页的设置中粘贴。",
     ),
     "problem.picture_unreadable": (
-        "The picture {name} could not be read ({why}). PNG, JPEG, WebP, BMP and GIF up to 100 megapixels can be used.",
-        "无法读取图片 {name}（{why}）。可以使用不超过 1 亿像素的 PNG、JPEG、WebP、BMP 和 GIF。",
+        "The picture {name} could not be read ({why}). PNG, JPEG and BMP up to 100 megapixels can be used.",
+        "无法读取图片 {name}（{why}）。可以使用不超过 1 亿像素的 PNG、JPEG 和 BMP。",
     ),
 }
 
-ENTRIES: Entries = {**_WINDOW, **_CHAT}
+_TRAY: Entries = {
+    "close.tray": ("Keep it running in the tray", "留在托盘中继续运行"),
+    "close.note_tray": (
+        "In the tray the server keeps its memory and stays reachable for other apps. The icon shows its speed, stops it "
+        "and brings the window back.",
+        "留在托盘时，服务器继续占用内存，其他应用仍可连接。托盘图标显示速度，也可以停止服务器或重新打开窗口。",
+    ),
+    "settings.closing_tray": ("Keep it running in the tray", "留在托盘中继续运行"),
+    "tray.recent": ("Recent plans", "最近的方案"),
+    "tray.open": ("Open Lanewise", "打开 Lanewise"),
+    "tray.quit": ("Stop and quit", "停止并退出"),
+    "tray.no_model": ("No model", "无模型"),
+    "tray.address": ("{url} · copy", "{url} · 复制"),
+    "everyday.title": ("Every day", "日常使用"),
+    "everyday.start": ("Start with the system", "随系统启动"),
+    "everyday.start_off": ("No", "否"),
+    "everyday.start_plain": ("Yes, in the tray", "是，留在托盘"),
+    "everyday.start_plan": ("Yes, and launch “{name}”", "是，并启动“{name}”"),
+    "everyday.start_note": (
+        "For this user only. Saved plans can be chosen here once they were opened or saved.",
+        "仅对当前用户生效。保存或打开过的方案可以在这里选择。",
+    ),
+    "problem.autostart_failed": (
+        "The start with the system could not be changed at {where} ({why}). Nothing was changed there.",
+        "无法在 {where} 更改随系统启动（{why}），未作任何更改。",
+    ),
+    "problem.slept_server_well": (
+        "The computer slept for about {minutes} min. The server answers again.",
+        "电脑睡眠了约 {minutes} 分钟。服务器已恢复响应。",
+    ),
+    "problem.slept_server_silent": (
+        "The computer slept for about {minutes} min, and the server does not answer since. Stop it and launch it again: "
+        "a graphics driver may lose its memory over a sleep.",
+        "电脑睡眠了约 {minutes} 分钟，之后服务器没有响应。请停止并重新启动：显卡驱动可能在睡眠时丢失显存内容。",
+    ),
+    "cli.help.tray": (
+        "begin in the tray, without a window; with a window where there is no tray",
+        "启动后只留在托盘，不显示窗口；没有托盘时显示窗口",
+    ),
+    "cli.help.launch": (
+        "launch the plan of the file as soon as model and engine are known",
+        "模型和引擎就绪后立即启动文件中的方案",
+    ),
+}
+
+ENTRIES: Entries = {**_WINDOW, **_CHAT, **_TRAY}

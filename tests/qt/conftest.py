@@ -12,8 +12,11 @@ from PySide6.QtWidgets import QApplication
 
 _THREAD_GRACE_S = 2.0
 
-# The offscreen platform says these whenever a window is shown, raised or activated.
-_OFFSCREEN_SAYS = ("This plugin does not support",)
+# The offscreen platform says these whenever a window is shown, raised or activated, or a tray icon is shown.
+_OFFSCREEN_SAYS = (
+    "This plugin does not support",
+    "QObject::connect: No such signal QPlatformNativeInterface::systemTray",
+)
 
 
 def pytest_collection_modifyitems(items):

@@ -14,6 +14,7 @@ from app.engine.toolchain import build_tools_problem
 from app.settings import CLOSINGS, LANGUAGES, SHELLS, THEMES
 from app.ui.pages.settings_engine import EngineCard
 from app.ui.pages.settings_engines import EnginesCard
+from app.ui.pages.settings_everyday import EverydayCard
 from app.ui.pages.settings_form import FormCard
 from app.ui.pages.settings_learned import LearnedCard
 from app.ui.widgets.combo import Combo
@@ -80,6 +81,7 @@ class SettingsPage(QWidget):
         left, right = QVBoxLayout(), QVBoxLayout()
         left.addWidget(self._look_card())
         left.addWidget(self._plan_card())
+        left.addWidget(EverydayCard(self._session))
         left.addWidget(LearnedCard(self._session.learning))
         left.addWidget(self._privacy_card())
         right.addWidget(self.engine)
