@@ -13,6 +13,9 @@ from app.hardware.cpu_choice import cpus_for_threads
 from app.hardware.types import CpuInfo
 from app.planner.types import MemoryEstimate, Plan
 
+_LEVELS = ("-lv", "--verbosity", "--log-verbosity")
+_TELLS_ALL = ("-v", "--verbose", "--log-verbose")
+_TELLS_PROMPTS = 5
 _THREADS = ("-t", "--threads", "-tb", "--threads-batch")
 
 
@@ -29,7 +32,7 @@ def launch_spec(
         argv=with_port(without_key(plan.argv), port),
         cpus=engine_cpus(plan, cpu),
         paths=paths,
-        log_file=paths.logs / "llama-server.log",
+        log_file=paths.logs / "llama-server.log" if keeps_log(plan.argv) else None,
         api_key=api_key,
     )
 
@@ -51,6 +54,15 @@ def without_key(argv: tuple[str, ...]) -> tuple[str, ...]:
         return argv
     at = argv.index("--api-key")
     return (*argv[:at], *argv[at + 2 :])
+
+
+def keeps_log(argv: tuple[str, ...]) -> bool:
+    """May the engine's output go into a file? From ``-lv 5`` on it tells prompts in clear (server-context.cpp); then it
+    is only shown."""
+    if any(word in _TELLS_ALL for word in argv):
+        return False
+    told = [int(value) for option, value in pairwise(argv) if option in _LEVELS and value.isdecimal()]
+    return not told or told[-1] < _TELLS_PROMPTS
 
 
 def with_port(argv: tuple[str, ...], port: int | None) -> tuple[str, ...]:
