@@ -251,7 +251,6 @@ _OUTPUT: Entries = {
         "{count:num} 个专家，每个 token 用 {used:num} 个",
     ),
     "cli.dense": ("dense", "稠密模型"),
-    "cli.machine.ram": ("{total:size}, {available:size} available", "共 {total:size}，可用 {available:size}"),
     "cli.machine.vram": ("{total:size}, {free:size} free", "共 {total:size}，空闲 {free:size}"),
     "cli.fact.context": ("Trained context", "训练上下文"),
     "cli.fact.vocab": ("Vocabulary", "词表"),

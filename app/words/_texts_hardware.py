@@ -18,10 +18,6 @@ _CORES: Entries = {
         "As many as this program may use: a container or an affinity mask limits it.",
         "按本程序可用的数量：容器或亲和性掩码限制了可用的 CPU。",
     ),
-    "core.kind.P": ("P-core", "大核（P-core）"),
-    "core.kind.E": ("E-core", "小核（E-core）"),
-    "core.kind.LP-E": ("LP-E-core", "低功耗小核（LP E-core）"),
-    "core.kind.unknown": ("core", "核心"),
     "machine.cores.hybrid": (
         "{p:count P-core|P-cores} + {e:count E-core|E-cores}, {t:count thread|threads}",
         "{p:num} 个大核 + {e:num} 个小核，{t:num} 线程",
@@ -93,7 +89,6 @@ _LABELS: Entries = {
     "machine.gpu.kind.rpc": ("another machine (RPC)", "另一台机器 (RPC)"),
     "machine.gpu.software": ("software renderer (runs on the CPU)", "软件渲染器（在 CPU 上运行）"),
     "machine.measure": ("Measure RAM speed", "测量内存速度"),
-    "machine.measuring": ("Measuring RAM speed…", "正在测量内存速度…"),
     "machine.refresh": ("Look again", "重新检测"),
     "machine.back": ("Back to this machine", "回到本机"),
     "machine.save": ("Save snapshot…", "保存快照…"),

@@ -208,7 +208,6 @@ _FACTS: Entries = {
     "machine_page.age.seconds": ("{n:num} s ago", "{n:num} 秒前"),
     "machine_page.age.minutes": ("{n:num} min ago", "{n:num} 分钟前"),
     "machine_page.age.hours": ("{n:count hour|hours} ago", "{n:num} 小时前"),
-    "machine_page.free_read": ("Free memory was read {age}.", "空闲内存读取于{age}。"),
     "machine_page.compare": ("Compare with snapshot…", "与快照比较…"),
     "confidence.measured": ("measured", "实测"),
     "confidence.told": ("told", "读取"),
@@ -224,10 +223,8 @@ _COMPARE: Entries = {
     "cli.help.measure": ("measure the reading speed of the RAM (about a second)", "测量内存读取速度（约一秒）"),
     "cli.help.compare": ("set this machine beside a saved one", "与保存的机器对比"),
     "compare_machines.title": ("Two machines side by side", "两台机器对比"),
-    "compare_machines.fact": ("Fact", "项目"),
     "compare_machines.here": ("This machine", "本机"),
     "compare_machines.shown": ("Shown machine", "当前显示的机器"),
-    "compare_machines.other": ("Snapshot", "快照"),
     "compare_machines.only_differences": ("Only what differs", "只看不同之处"),
     "compare_machines.count": (
         "{n:count fact differs|facts differ} of {total:num}.",

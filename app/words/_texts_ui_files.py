@@ -69,10 +69,6 @@ ENTRIES: Entries = {
         "One step of undo; what the board does not model is kept as it is",
         "只占一步撤销；布局未涉及的内容按原样保留",
     ),
-    "paste.loaded": (
-        "The command is on the board. Undo brings the plan before back.",
-        "命令已载入布局。撤销即可恢复之前的方案。",
-    ),
     "problem.paste_no_model": (
         "Open a model first: a command is checked against its file.",
         "请先打开模型：命令要对照模型文件检查。",

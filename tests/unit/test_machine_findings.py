@@ -231,11 +231,9 @@ def test_that_every_problem_of_the_probes_has_a_sentence(code):
     assert say_problem(Problem(code))
 
 
-def test_that_every_reason_and_kind_has_words():
+def test_that_every_reason_and_source_has_words():
     for reason in ("p_cores", "physical_cores", "all_cpus", "limited"):
         assert f"cpu.reason.{reason}" in ENTRIES
-    for kind in CoreKind:
-        assert f"core.kind.{kind.value}" in ENTRIES
     for path in MACHINES:
         for source in load_snapshot(path).sources.values():
             assert f"source.{source}" in ENTRIES
