@@ -17,6 +17,7 @@ from app.work.autostart import is_on, start_command, switch_off, switch_on
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
 
+_CONTROL_CHARACTERS = 24
 _OFF, _PLAIN = "", "\0"
 """No path is one of these."""
 
@@ -28,6 +29,7 @@ class EverydayCard(FormCard):
         super().__init__(say("everyday.title"), parent)
         self._session = session
         self.start = Combo()
+        self.start.setMinimumWidth(self.fontMetrics().horizontalAdvance("0") * _CONTROL_CHARACTERS)
         self.add_row(say("everyday.start"), self.start, say("everyday.start_note"))
         self.refresh()
         self.start.currentIndexChanged.connect(self._on_start)
