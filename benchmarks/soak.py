@@ -18,7 +18,6 @@ import json
 import os
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 
@@ -28,42 +27,15 @@ import psutil
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.common.problem import ProblemError
-from app.engine.client import ServerClient
 from app.session.app_session import AppSession
 from app.session.state import EnginePhase, RunPhase
 from app.ui.garbage import MainThreadGarbage
 from app.ui.main_window import MainWindow
 from app.ui.theme.manager import ThemeManager, ThemeMode
+from benchmarks.asker import Asker
 
 _START_S = 120.0
-_TOKENS = 64
 _LOOK_MS = 50
-
-
-class Asker(threading.Thread):
-    """Asks the server again and again, as another program would; nothing of it goes through the window."""
-
-    def __init__(self, url: str, api_key: str | None) -> None:
-        super().__init__(name="asker", daemon=True)
-        self._url, self._api_key = url, api_key
-        self.stop_event = threading.Event()
-        self.answered = 0
-        self.tokens_per_s: list[float] = []
-
-    def run(self) -> None:
-        """Until it is stopped or the server is gone."""
-        with ServerClient(self._url, self._api_key) as client:
-            while not self.stop_event.is_set():
-                try:
-                    done = client.completion("Once upon a time", _TOKENS, seed=self.answered)
-                except ProblemError:
-                    if self.stop_event.wait(0.2):
-                        return
-                    continue
-                self.answered += 1
-                if done.predicted_tps is not None:
-                    self.tokens_per_s.append(done.predicted_tps)
 
 
 def spin(seconds: float) -> float:
@@ -121,9 +93,7 @@ def launch(session: AppSession) -> Asker:
         raise SystemExit(f"not ready: {session.run.phase.value}")
     if session.run.phase is RunPhase.FAILED or session.run.url is None:
         raise SystemExit(f"failed: {session.run.problem}")
-    asker = Asker(session.run.url, session.run.api_key)
-    asker.start()
-    return asker
+    return Asker(session.run.url, session.run.api_key)
 
 
 def main() -> int:
@@ -145,9 +115,8 @@ def main() -> int:
             rows = _soak(session, asker, options.seconds, is_quiet=options.json)
             end_was_told = _end_is_told(session)
         finally:
-            asker.stop_event.set()
+            asker.stop()
             session.close()
-            asker.join()
             window.close()
         del garbage
     return _judge(rows, idle, asker, end_was_told=end_was_told, as_json=options.json)

@@ -136,6 +136,11 @@ class RunController(QObject):
         self._set(replace(self.state, phase=RunPhase.STOPPING))
         self._server.stop()
 
+    def watch(self, on: bool) -> None:
+        """Ask for live figures, or pause: a gap in the curves. A server that starts is watched in any case."""
+        if self._monitor is not None:
+            (self._monitor.resume if on else self._monitor.pause)()
+
     def send_prompt(self, text: str) -> None:
         """Ask the running server."""
         if self.state.phase is RunPhase.READY and self.state.url is not None:

@@ -100,6 +100,10 @@ class RunWishes:
         """The engine's last lines."""
         return self._run.log_text()
 
+    def watch_server(self, on: bool) -> None:
+        """Ask the running server and its cards for live figures, or pause."""
+        self._run.watch(on)
+
     def stop(self) -> None:
         """Stop the server; legal at any time."""
         self._run.stop()
