@@ -11,6 +11,7 @@ from app.diagnose.machine_upgrades import Judgement
 from app.hardware.types import HardwareSnapshot
 from app.work.machine_verdict import judge_machine
 from app.work.other_apps import AppAccess, AppAnswer
+from app.work.vram_users import CardUsers
 
 
 class FakeMachine(QObject):
@@ -37,6 +38,31 @@ class FakeMachine(QObject):
     def read_other(self, path: str) -> HardwareSnapshot | None:
         self._calls.append(("read_other", path))
         return self.other
+
+
+class FakeVramUsers(QObject):
+    """What ``AppSession.vram_users`` shows: counts the questions; a test sets the answer."""
+
+    changed = Signal()
+
+    def __init__(self, session: Any) -> None:
+        super().__init__()
+        self._session = session
+        self.asked = 0
+        self.is_asking = False
+        self.result: tuple[CardUsers, ...] | None = None
+
+    def ask(self) -> None:
+        self.asked += 1
+        self.is_asking = self.result is None
+
+    def of(self, engine_name: str) -> CardUsers | None:
+        names = [gpu.engine_name for gpu in self._session.hardware.gpus]
+        return self.result[names.index(engine_name)] if self.result and engine_name in names else None
+
+    def tell(self, *result: CardUsers) -> None:
+        self.result, self.is_asking = result, False
+        self.changed.emit()
 
 
 class FakeOtherApps(QObject):

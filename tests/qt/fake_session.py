@@ -29,7 +29,7 @@ from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_files import FakePaste, FakePlanFiles
 from tests.qt.fake_launching import FakeLaunching, FakeRuns, FakeStress
 from tests.qt.fake_learning import FakeLearning
-from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps
+from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps, FakeVramUsers
 
 
 class FakeSession(QObject):
@@ -58,6 +58,7 @@ class FakeSession(QObject):
         self.is_this_machine = True
         self.machine = FakeMachine([])
         self.judge = FakeJudge(self)
+        self.vram_users = FakeVramUsers(self)
         self.other_apps = FakeOtherApps([])
         self.engine = EngineState(EnginePhase.READY, "C:/llama/llama-server.exe", "b11434")
         self.run = RunState(RunPhase.STOPPED)

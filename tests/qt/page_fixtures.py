@@ -35,7 +35,7 @@ from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_launching import FakeRuns, FakeStress
 from tests.qt.fake_learning import FakeLearning
-from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps
+from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps, FakeVramUsers
 
 ANSWER = (
     "A Mixture-of-Experts layer replaces one large feed-forward block with many small ones, the experts, and a router "
@@ -364,6 +364,7 @@ class FakeSession(QObject):
         self.is_this_machine = True
         self.machine = FakeMachine(self.calls)
         self.judge = FakeJudge(self)
+        self.vram_users = FakeVramUsers(self)
         self.other_apps = FakeOtherApps(self.calls)
         self.engine = EngineState(EnginePhase.READY, "C:\\llama.cpp\\llama-server.exe", "b11434")
         self.run = RunState(RunPhase.STOPPED)

@@ -9,12 +9,13 @@ from PySide6.QtCore import QPoint, Signal, Slot
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
-from app.planner.types import Card, Plan
+from app.planner.types import RAM, Card, Plan
 from app.ui.board.card_text import ModelFacts, title
 from app.ui.board.column import BoardColumn, device_title, in_sentence
 from app.ui.board.free_age import FreeAge
 from app.ui.board.off_column import OffColumn
 from app.words import say, say_problem
+from app.work.vram_users import users_text
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
@@ -51,6 +52,7 @@ class Board(QWidget):
         self._menu = QMenu(self)
         self._menu.triggered.connect(self._on_menu_action)
         session.verification_changed.connect(self.refresh_verification)
+        session.vram_users.changed.connect(self._show_users)
 
     @property
     def columns(self) -> tuple[BoardColumn, ...]:
@@ -137,7 +139,22 @@ class Board(QWidget):
         for off in self._off.values():
             self._layout.addWidget(off)
 
+    @Slot()
+    def _on_others_hovered(self) -> None:
+        self._session.vram_users.ask()
+        self._show_users()
+
+    @Slot()
+    def _show_users(self) -> None:
+        """Who the other programs in VRAM are, for the tips of the bars."""
+        users = self._session.vram_users
+        for name, column in self._columns.items():
+            told = users.of(name)
+            asking = say("vram_users.asking") if users.is_asking and name != RAM else ""
+            column.bar.set_others_note(asking if told is None else users_text(told))
+
     def _connected(self, column: BoardColumn) -> BoardColumn:
+        column.bar.others_hovered.connect(self._on_others_hovered)
         FreeAge(self._session, column.device, column.status_label)
         column.move_requested.connect(self.request_move)
         column.step_requested.connect(self._on_step)

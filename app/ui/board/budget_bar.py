@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
@@ -30,11 +30,18 @@ def hatch(painter: QPainter, rect: QRectF, color: QColor, width: float = 1.4) ->
 
 
 class BudgetBar(QWidget):
-    """One device's memory as stacked segments; over-full shows red beyond a mark at the capacity."""
+    """One device's memory as stacked segments; over-full shows red beyond a mark at the capacity.
+
+    Signal: ``others_hovered`` somebody wants to know what the other programs are (``set_others_note``).
+    """
+
+    others_hovered = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._budget: Budget | None = None
+        self._others_note = ""
+        self._tip_at: QPoint | None = None
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
@@ -52,6 +59,21 @@ class BudgetBar(QWidget):
         self.setAccessibleDescription(budget.description)
         # At once and not with the next round of events: the bar follows the hand.
         self.repaint()
+
+    def set_others_note(self, text: str) -> None:
+        """Which programs the others are; a tip about them that is open follows."""
+        if text == self._others_note:
+            return
+        self._others_note = text
+        others = next((s for s, _ in self.stretches() if s.part is Part.OTHERS), None)
+        if others is not None and self._tip_at is not None and QToolTip.isVisible() and self.underMouse():
+            QToolTip.showText(self._tip_at, self.tip_of(others), self)
+
+    def tip_of(self, segment: Segment) -> str:
+        """Name and size; for the other programs, who they are."""
+        if segment.part is Part.OTHERS and self._others_note:
+            return f"{segment.sentence}\n{self._others_note}"
+        return segment.sentence
 
     def stretches(self) -> list[tuple[Segment, QRectF]]:
         """Where each segment lies; every segment that holds anything is at least 2 units wide."""
@@ -124,8 +146,12 @@ class BudgetBar(QWidget):
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent):
             segment = self.segment_at(event.pos().x())
+            is_others = segment is not None and segment.part is Part.OTHERS
+            self._tip_at = event.globalPos() if is_others else None
+            if is_others:
+                self.others_hovered.emit()
             if segment is not None:
-                QToolTip.showText(event.globalPos(), segment.sentence, self)
+                QToolTip.showText(event.globalPos(), self.tip_of(segment), self)
             return True
         return super().event(event)
 

@@ -24,6 +24,7 @@ from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.words import say, say_problem, with_words
 from app.work.machine_facts import FactGroup, machine_groups
+from app.work.vram_users import users_fact
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
@@ -89,6 +90,7 @@ class MachinePage(QWidget):
         session.hardware_changed.connect(self._on_hardware_changed)
         session.plan_changed.connect(self._on_plan_changed)
         session.machine.freshness_changed.connect(self._show_age)
+        session.vram_users.changed.connect(self._show_users)
         self._on_hardware_changed()
 
     @property
@@ -126,6 +128,9 @@ class MachinePage(QWidget):
             self._shown = (snapshot, short)
             self._fill(snapshot, short)
         self._show_age()
+        self._show_users()
+        if self.isVisible():
+            self._session.vram_users.ask()
 
     @Slot()
     def _on_plan_changed(self) -> None:
@@ -192,6 +197,18 @@ class MachinePage(QWidget):
         return card
 
     # What grows old.
+
+    @Slot()
+    def _show_users(self) -> None:
+        """The programs on each card, as they were told last; asked only while the page is looked at."""
+        snapshot, told = self._session.hardware, self._session.vram_users.result
+        if snapshot is None or told is None:
+            return
+        cards = {card.group.key: card for card in self._cards}
+        for index, (gpu, users) in enumerate(zip(snapshot.gpus, told, strict=True)):
+            card = cards.get(f"gpus.{index}")
+            if card is not None:
+                card.set_extra(users_fact(index, gpu, users))
 
     @Slot()
     def _show_age(self) -> None:

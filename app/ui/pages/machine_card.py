@@ -54,6 +54,7 @@ class FactCard(CardFrame):
             self._add_row(row, fact, show_hint=fact.hint != last_hint)
             last_hint = fact.hint
         self.body.addLayout(self._grid)
+        self._extra: dict[str, QWidget] = {}
 
     @property
     def group(self) -> FactGroup:
@@ -64,6 +65,23 @@ class FactCard(CardFrame):
         """How old the figures of free memory are; "" hides it."""
         for label in self._ages:
             label.setText(text)
+
+    def set_extra(self, fact: Fact) -> None:
+        """A line below the others for what is no part of a snapshot; a newer one takes the older one's place."""
+        old = self._extra.pop(fact.key, None)
+        if old is not None:
+            self.body.removeWidget(old)
+            old.hide()
+            old.deleteLater()
+        line = self._extra[fact.key] = QWidget()
+        grid, self._grid = self._grid, QGridLayout(line)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(0)
+        self._grid.setColumnStretch(1, 1)
+        self._add_row(0, fact, show_hint=True)
+        self._grid = grid
+        self.body.addWidget(line)
 
     def _add_row(self, row: int, fact: Fact, *, show_hint: bool) -> None:
         """A hint that the line above has given already is spoken, but not shown again."""
