@@ -45,6 +45,7 @@ from app.session.state import EnginePhase, EngineState, RunPhase
 from app.session.stress_controller import StressController
 from app.session.trades_controller import TradesController
 from app.session.verify_controller import VerifyController
+from app.session.vram_users_controller import VramUsersController
 from app.session.wishes import BoardWishes, RunWishes
 from app.settings import Settings
 from app.work.engines import capabilities_of
@@ -84,6 +85,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self._engine = EngineController(self._jobs, self.paths, self)
         self.machine = MachineController(self._jobs, self._binary, self._is_quiet, self)
         self.judge = JudgeController(self._jobs, self)
+        self.vram_users = VramUsersController(self._jobs, lambda: self.hardware if self.is_this_machine else None, self)
         self.other_apps = OtherAppsController(self._jobs, self)
         self.engines = EnginesController(self._jobs, self.paths, lambda: self.hardware, lambda: self.settings, self)
         self.use_rpc_servers(self.settings.rpc_servers)
