@@ -337,6 +337,15 @@ ENTRIES: Entries = {
         "The plan file {path} cannot be read: {why}. Check the name.",
         "无法读取方案文件 {path}：{why}。请检查文件名。",
     ),
+    "problem.plan_file_no_file": (
+        "{path} is no file that a plan could be in. Choose a .json that “export” wrote.",
+        "{path} 不是可以存放方案的文件。请选择由 export 写出的 .json 文件。",
+    ),
+    "problem.plan_file_opens_network": (
+        "With this plan the server listens on {host}: other computers can reach it, with the key. Launch it only if you "
+        "want that.",
+        "按此方案，服务器监听 {host}：其他电脑持有密钥即可访问。仅在需要时启动。",
+    ),
     "problem.plan_file_not_json": (
         "{path} is not a plan of Lanewise (line {line} cannot be read as JSON). Choose a .json that “export” wrote.",
         "{path} 不是 Lanewise 的方案（第 {line} 行无法按 JSON 读取）。请选择由 export 写出的 .json 文件。",

@@ -8,7 +8,9 @@ nothing of it is run.
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePath
@@ -30,6 +32,7 @@ VERSION = 1
 _LARGEST_BYTES = 8 << 20
 _LARGEST = 1 << 30
 _LONGEST_TEXT = 60
+_LOOPBACK = "127.0.0.1"
 
 Json = Mapping[str, object]
 T = TypeVar("T")
@@ -140,12 +143,15 @@ def read_plan_file(path: Path) -> SavedPlan:
         known: dict[str, ParamValue] = {"version": _shown(version), "known": VERSION}
         reader.problems.append(Problem("plan_file_newer", Severity.WARNING, known))
     server = reader.mapping(content, "server")
+    host = reader.value(server, "server.host", _text, _LOOPBACK)
+    if not _is_loopback(host):
+        reader.problems.append(Problem("plan_file_opens_network", Severity.WARNING, {"host": host[:_LONGEST_TEXT]}))
     saved = SavedPlan(
         path=str(path),
         model=_saved_model(reader, reader.mapping(content, "model")),
         wishes=_saved_wishes(reader, reader.mapping(content, "wishes")),
         rpc_servers=tuple(t for t in reader.items(content, "rpc_servers") if isinstance(t, str)),
-        host=reader.value(server, "server.host", _text, "127.0.0.1"),
+        host=host,
         port=reader.value(server, "server.port", _number(0, 65535), None),
         alias=reader.value(server, "server.alias", _optional(_text), None),
     )
@@ -162,6 +168,8 @@ def read_plan_file(path: Path) -> SavedPlan:
 
 def _content(path: Path) -> Json:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for ever
+            raise fail("plan_file_no_file", path=str(path))
         with path.open("rb") as file:
             data = file.read(_LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
@@ -178,6 +186,16 @@ def _content(path: Path) -> Json:
     if not isinstance(content, dict):
         raise fail("plan_file_other", path=str(path))
     return content
+
+
+def _is_loopback(host: str) -> bool:
+    """Does a server that listens there answer this computer only?"""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _plain(value: object) -> str:

@@ -1,6 +1,7 @@
 """Plans saved and opened again: the same command, another model, another machine, damage by hand; the router preset."""
 
 import json
+import os
 
 import pytest
 
@@ -112,6 +113,9 @@ def test_that_a_device_that_is_not_here_is_replaced_and_told(run, moe, saved):
         (lambda c: c.pop("model"), ["plan_file_dropped"]),
         (lambda c: c.update(server=None), ["plan_file_dropped"]),
         (lambda c: c["server"].update(port=99999999), ["plan_file_dropped"]),
+        (lambda c: c["server"].update(host="0.0.0.0"), ["plan_file_opens_network"]),
+        (lambda c: c["server"].update(host="::1"), []),
+        (lambda c: c["server"].update(host="pc; ls"), ["plan_file_opens_network"]),
     ],
 )
 def test_that_damage_by_hand_loads_what_it_can(run, moe, edited, edit, codes):
@@ -142,6 +146,14 @@ def test_that_a_file_that_is_no_plan_is_one_sentence(run, moe, tmp_path, data, w
 def test_that_a_missing_plan_file_is_one_sentence(run, moe, tmp_path):
     assert run("plan", moe, "--plan", tmp_path / "absent.json").code == 2
     assert run("plan", moe, "--plan", tmp_path).code == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes in a folder are a matter of Unix")
+def test_that_a_pipe_is_no_plan_and_nobody_waits_for_it(run, moe, tmp_path):
+    os.mkfifo(tmp_path / "plan.json")
+    said = run("plan", moe, *MACHINE, "--plan", tmp_path / "plan.json")
+    assert said.code == 2
+    assert "is no file" in said.sentence
 
 
 def test_that_a_plan_file_holds_no_key(run, moe, tmp_path):
