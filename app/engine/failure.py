@@ -16,7 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from app.common.problem import ParamValue, Problem, Severity
-from app.engine.failure_rules import GENERIC, RULES, Cascade, Rule
+from app.engine.failure_readers import Cascade
+from app.engine.failure_rules import GENERIC, RULES, Rule
 from app.engine.failure_warnings import WARNINGS
 from app.engine.loglines import CleanLine, clean_line, split_level
 

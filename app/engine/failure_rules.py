@@ -8,30 +8,25 @@ of the programs that wrap llama.cpp (ollama, LM Studio, koboldcpp); the source s
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from app.common.problem import ParamValue
-from app.common.units import GIB, MIB
-from app.engine.loglines import CleanLine
-from app.engine.logparse import device_of_buffer
-
-Params = Mapping[str, ParamValue]
+from app.engine.failure_readers import (
+    Cascade,
+    Params,
+    allocation,
+    buffer_types,
+    host_allocation,
+    listening_port,
+    named_tensor,
+    vram_allocation,
+)
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
-
-
-@dataclass(frozen=True, slots=True)
-class Cascade:
-    """The lines around a failure: from its first message on. ``was_ready``: the server had answered before."""
-
-    lines: Sequence[CleanLine]
-    before: Sequence[CleanLine] = ()
-    was_ready: bool = False
 
 
 Build = Callable[[re.Match[str], Cascade], Params]
@@ -57,128 +52,11 @@ def rule(code: str, pattern: str, build: Build | None = None, *, running: bool =
     return Rule(code, pattern, build or (lambda match, cascade: match.groupdict()), running)
 
 
-_ALLOC = re.compile(r"failed to allocate (?P<buffer>\S+) buffer of size (?P<size>\d{1,18})")
-_CUDA_ALLOC = re.compile(r"allocating (?P<mib>\d{1,12}(?:\.\d+)?) MiB on device (?P<device>\d{1,3}):")
-_HOST_ALLOC = re.compile(r"(?:attempted to allocate|failed to allocate)\s*(?P<mb>\d{1,12}(?:\.\d+)?) MB\b")
-_BYTES_ALLOC = re.compile(
-    r"(?:allocation of size|buffer of size|can't allocate|[Ff]ailed to allocate Metal buffer of) (?P<size>\d{1,18})\b"
-)
-_MIB_ALLOC = re.compile(r"failed to allocate (?:buffer, size =\s*)?(?P<mib>\d{1,12}(?:\.\d+)?) MiB")
-_CURRENT_DEVICE = re.compile(r"current device: (?P<device>\d{1,3})\b")
-_USED_DEVICE = re.compile(r"using device (?P<name>(?!CPU)[A-Za-z]+\d+)\b|(?P<listed>(?:CUDA|ROCm|Vulkan|MUSA|SYCL)\d+)")
-_STAGES = (
-    ("compute", re.compile(r"compute (?:pp |tg )?buffers?|graph_reserve|measure")),
-    ("kv", re.compile(r"(?:kv|rs|self-attention) cache|llama_kv_cache|llama_memory_recurrent")),
-    ("weights", re.compile(r"unable to allocate .*buffer|load_tensors|alloc_tensor_range|error loading model")),
-    ("compute", re.compile(r"gallocr_reserve")),
-)
-
-
-def stage_of(cascade: Cascade) -> str | None:
-    """What the memory was for: weights, kv, compute, or generating once the server was ready; None = not said."""
-    if cascade.was_ready:
-        return "generating"
-    for stage, pattern in _STAGES:
-        if any(pattern.search(line.text) for line in cascade.lines):
-            return stage
-    return None
-
-
-def _first(pattern: re.Pattern[str], lines: Sequence[CleanLine]) -> re.Match[str] | None:
-    return next((found for line in lines if (found := pattern.search(line.text)) is not None), None)
-
-
-def _allocation(match: re.Match[str], cascade: Cascade) -> Params:
-    """Device and size of the allocation that failed (ggml-backend.cpp, ggml-alloc.c)."""
-    found = _first(_ALLOC, cascade.lines)
-    if found is not None:
-        return {"device": device_of_buffer(found["buffer"]), "n_bytes": int(found["size"])}
-    if (found := _first(_HOST_ALLOC, cascade.lines)) is not None:
-        return {"device": "RAM", "n_bytes": round(float(found["mb"]) * MIB)}
-    buffer = match.groupdict().get("buffer")
-    return {"device": device_of_buffer(buffer) if buffer and buffer != "backend" else None, "n_bytes": None}
-
-
-def _host(match: re.Match[str], cascade: Cascade) -> Params:
-    """RAM; the size as the line or its neighbours say it."""
-    said = match.groupdict()
-    n_bytes = None
-    if said.get("gib"):
-        n_bytes = round(float(said["gib"]) * GIB)
-    elif (found := _first(_HOST_ALLOC, cascade.lines)) is not None:
-        n_bytes = round(float(found["mb"]) * MIB)
-    return {"device": "RAM", "n_bytes": n_bytes, "stage": stage_of(cascade)}
-
-
-def _vram(match: re.Match[str], cascade: Cascade) -> Params:
-    """A card's memory; device and size from the line itself or from the cascade it belongs to."""
-    device: str | None = None
-    n_bytes: int | None = None
-    if (found := _first(_CUDA_ALLOC, cascade.lines)) is not None:
-        device, n_bytes = f"{_family(cascade)}{found['device']}", round(float(found["mib"]) * MIB)
-    elif (found := _first(_ALLOC, cascade.lines)) is not None:
-        device, n_bytes = device_of_buffer(found["buffer"]), int(found["size"])
-    elif (found := _first(_BYTES_ALLOC, cascade.lines)) is not None:
-        n_bytes = int(found["size"])
-    elif (found := _first(_MIB_ALLOC, cascade.lines)) is not None:
-        n_bytes = round(float(found["mib"]) * MIB)
-    if device is None and (found := _first(_CURRENT_DEVICE, cascade.lines)) is not None:
-        device = f"{_family(cascade)}{found['device']}"
-    if device is None:
-        device = _only_device(cascade)
-    return {"device": device, "n_bytes": n_bytes, "stage": stage_of(cascade)}
-
-
-def _family(cascade: Cascade) -> str:
-    """HIP and MUSA builds print CUDA's messages (ggml-cuda.cu:888); their devices are called otherwise."""
-    said = {m[0] for line in (*cascade.before, *cascade.lines) for m in re.finditer("ROCm|MUSA|CUDA", line.text)}
-    return "ROCm" if "ROCm" in said else "MUSA" if "MUSA" in said else "CUDA"
-
-
-def _only_device(cascade: Cascade) -> str | None:
-    """The card that the log speaks of, when it speaks of one."""
-    names = {
-        found["name"] or found["listed"]
-        for line in (*cascade.before, *cascade.lines)
-        for found in _USED_DEVICE.finditer(line.text)
-    }
-    return next(iter(names)) if len(names) == 1 else None
-
-
-def _buffer_types(match: re.Match[str], cascade: Cascade) -> Params:
-    texts = [line.text for line in cascade.lines]
-    start = next((i for i, text in enumerate(texts) if text.startswith("Available buffer types")), len(texts))
-    names = []
-    for text in texts[start + 1 :]:
-        if not text.startswith("  "):
-            break
-        names.append(text.strip())
-    return {"available": ", ".join(names) or None}
-
-
-def _tensor(match: re.Match[str], cascade: Cascade) -> Params:
-    said = match.groupdict()
-    return {"tensor": said.get("tensor") or said.get("other")}
-
-
-def _port(match: re.Match[str], cascade: Cascade) -> Params:
-    said = match.groupdict()
-    port = said.get("port") or said.get("port2")
-    host = said.get("host") or said.get("host2")
-    if port is None and (found := _first(_ADDRESS, (*cascade.before[-20:], *cascade.lines))) is not None:
-        host, port = found["host"], found["port"]
-    return {"host": (host or "127.0.0.1").strip("'\"[]"), "port": port}
-
-
-_ADDRESS = re.compile(
-    r"(?P<host>\d{1,3}(?:\.\d{1,3}){3}|localhost|\[::1?\])[:' ,]{1,4}(?:port[:= ]{1,2})?(?P<port>\d{2,5})\b"
-)
-
 _WHY = r"(?P<why>.+)"
 _MODEL = r"error loading model: "
 
 ARGUMENTS: tuple[Rule, ...] = (
-    rule("unknown_buffer_type", r'error while handling argument "[^"]+": unknown buffer type', _buffer_types),
+    rule("unknown_buffer_type", r'error while handling argument "[^"]+": unknown buffer type', buffer_types),
     rule(
         "bad_argument_value",
         r'error while handling (?:argument|environment variable) "(?P<argument>[^"]+)": ' + _WHY,
@@ -193,21 +71,21 @@ NETWORK: tuple[Rule, ...] = (
     rule(
         "port_forbidden",
         r"forbidden by its access permissions|\[?WinError 10013\]?|bind: permission denied|WSAEACCES",
-        _port,
+        listening_port,
         running=True,
     ),
     rule(
         "port_in_use",
         r"couldn't bind (?:HTTP server|to server) socket[,:] hostname[:=] ?(?P<host>[^\s,]+),?"
         r" port[:=] ?(?P<port>\d{1,5})",
-        _port,
+        listening_port,
         running=True,
     ),
     rule(
         "port_in_use",
         r"(?:bind|listen)\S* .*(?:[Aa]ddress already in use|Only one usage of each socket address)|"
         r"(?:Errno 98|WinError 10048|EADDRINUSE|[Aa]ddress already in use)",
-        _port,
+        listening_port,
         running=True,
     ),
     rule("rpc_unreachable", r"Failed to connect to (?P<endpoint>\S+)"),
@@ -232,15 +110,15 @@ FILES: tuple[Rule, ...] = (
         "file_missing", r"unable to (?:find|open) (?:the )?(?:model|file)[: '\"]+(?P<path>[^'\"]+\.gguf)['\"]?(?P<why>)"
     ),
     rule("bad_magic", r"invalid magic (?:characters: '?|number[: ]+)(?P<found>[^',]*)'?"),
-    rule("file_truncated", r"tensor '(?P<tensor>[^']+)' data is not within the file bounds", _tensor),
-    rule("file_truncated", r"tensor '?(?P<tensor>[^' ]+)'? (?:data )?(?:is )?out of (?:file )?bounds", _tensor),
+    rule("file_truncated", r"tensor '(?P<tensor>[^']+)' data is not within the file bounds", named_tensor),
+    rule("file_truncated", r"tensor '?(?P<tensor>[^' ]+)'? (?:data )?(?:is )?out of (?:file )?bounds", named_tensor),
     rule(
         "file_truncated",
         _MODEL + r".*(?:corrupted model|corrupted or incomplete|unexpectedly reached end of file|read error)",
-        _tensor,
+        named_tensor,
     ),
-    rule("file_truncated", r"failed to read (?:magic|header|key-value pairs|tensor info|tensor data)", _tensor),
-    rule("file_truncated", r"unexpectedly reached end of file|bad_alloc error while reading", _tensor),
+    rule("file_truncated", r"failed to read (?:magic|header|key-value pairs|tensor info|tensor data)", named_tensor),
+    rule("file_truncated", r"unexpectedly reached end of file|bad_alloc error while reading", named_tensor),
     rule("engine_too_old", _MODEL + r".*(?P<why>key not found in model: .*)"),
     rule("engine_too_old", r"(?P<why>unknown pre-tokenizer type: .*|unknown tokenizer: .*)"),
     rule("engine_too_old", r"(?P<why>(?:has )?invalid ggml type \d+.*|unknown (?:ggml )?type \d+.*)"),
@@ -248,7 +126,7 @@ FILES: tuple[Rule, ...] = (
     rule(
         "missing_tensor",
         _MODEL + r".*(?:tensor '(?P<tensor>[^']+)' not found|missing tensor '(?P<other>[^']+)')",
-        _tensor,
+        named_tensor,
     ),
     rule(
         "bad_regex",
@@ -261,32 +139,40 @@ MEMORY: tuple[Rule, ...] = (
     rule(
         "vram_oom_cuda",
         r"allocating \d{1,12}(?:\.\d+)? MiB on device \d{1,3}: (?:cuda|hip|musa)Malloc\w*",
-        _vram,
+        vram_allocation,
         running=True,
     ),
     rule(
-        "vram_oom_cuda", r"(?:CUDA|ROCm|MUSA|HIP) error(?: \d+ at [^:]+(?::\d+)?)?: out of memory", _vram, running=True
+        "vram_oom_cuda",
+        r"(?:CUDA|ROCm|MUSA|HIP) error(?: \d+ at [^:]+(?::\d+)?)?: out of memory",
+        vram_allocation,
+        running=True,
     ),
     rule(
         "vram_oom_cuda",
         r"(?:CUDA|ROCm|MUSA|HIP|CUBLAS|cuBLAS) (?:error|status).*(?:shared object initialization failed|ALLOC_FAILED"
         r"|resource allocation failed|NOT_INITIALIZED|library was not initialized)",
-        _vram,
+        vram_allocation,
         running=True,
     ),
     rule(
         "vram_oom_cuda",
         r"cudaMalloc\w* failed|hipMalloc\w* failed|cudaErrorMemoryAllocation|hipErrorOutOfMemory|CUDA out of memory",
-        _vram,
+        vram_allocation,
         running=True,
     ),
-    rule("vram_oom_cuda", r"cuMemCreate|cuMemAddressReserve.*out of memory", _vram, running=True),
-    rule("vram_oom_vulkan", r"ggml_vulkan: (?:Device m|M)emory allocation of size \d+ failed", _vram, running=True),
+    rule("vram_oom_cuda", r"cuMemCreate|cuMemAddressReserve.*out of memory", vram_allocation, running=True),
+    rule(
+        "vram_oom_vulkan",
+        r"ggml_vulkan: (?:Device m|M)emory allocation of size \d+ failed",
+        vram_allocation,
+        running=True,
+    ),
     rule(
         "vram_oom_vulkan",
         r"(?:Error)?OutOfDeviceMemory(?:Error)?\b|VK_ERROR_OUT_OF_DEVICE_MEMORY"
         r"|exceeds device (?:buffer size|memory allocation) limit",
-        _vram,
+        vram_allocation,
         running=True,
     ),
     rule(
@@ -296,36 +182,36 @@ MEMORY: tuple[Rule, ...] = (
         r"|can't allocate \d+ Bytes of memory on device"
         r"|CL_(?:MEM_OBJECT_ALLOCATION_FAILURE|OUT_OF_RESOURCES)|ggml_metal\S*: (?:error: )?failed to allocate"
         r"|Metal buffer of \d+ bytes \(out of memory\)",
-        _vram,
+        vram_allocation,
         running=True,
     ),
-    rule("weights_oom", _MODEL + r".*unable to allocate (?P<buffer>.+?) buffer", _allocation),
-    rule("weights_oom", r"alloc_tensor_range: failed to (?:allocate|initialize) ", _allocation),
-    rule("kv_oom", r"failed to allocate buffer for (?:kv|rs) cache|llama_kv_cache_init\(\) failed", _allocation),
-    rule("kv_oom", r"failed to allocate buffer for DSV4", _allocation),
-    rule("compute_oom", r"failed to allocate compute (?:pp|tg)? ?buffers?", _allocation),
+    rule("weights_oom", _MODEL + r".*unable to allocate (?P<buffer>.+?) buffer", allocation),
+    rule("weights_oom", r"alloc_tensor_range: failed to (?:allocate|initialize) ", allocation),
+    rule("kv_oom", r"failed to allocate buffer for (?:kv|rs) cache|llama_kv_cache_init\(\) failed", allocation),
+    rule("kv_oom", r"failed to allocate buffer for DSV4", allocation),
+    rule("compute_oom", r"failed to allocate compute (?:pp|tg)? ?buffers?", allocation),
     rule(
         "commit_limit",
         r"paging file is too small|[Ww]in(?:dows )?[Ee]rror 1455|os error 1455|ERROR_COMMITMENT_LIMIT"
         r"|页面文件太小",
-        _host,
+        host_allocation,
         running=True,
     ),
-    rule("host_oom", r"ggml_aligned_malloc: insufficient memory", _host, running=True),
-    rule("host_oom", r"requires more system memory \((?P<gib>\d{1,5}(?:\.\d+)?) GiB\)", _host),
+    rule("host_oom", r"ggml_aligned_malloc: insufficient memory", host_allocation, running=True),
+    rule("host_oom", r"requires more system memory \((?P<gib>\d{1,5}(?:\.\d+)?) GiB\)", host_allocation),
     rule(
         "host_oom",
         r"insufficient system resources|[Nn]ot enough memory resources|ErrorOutOfHostMemory",
-        _host,
+        host_allocation,
         running=True,
     ),
     rule(
         "host_oom",
         r"(?:mmap|MapViewOfFile\w*|posix_memalign|calloc|malloc) failed.*(?:Cannot allocate|Not enough|error 12|$)",
-        _host,
+        host_allocation,
     ),
-    rule("host_oom", r"std::bad_alloc|bad allocation|Cannot allocate memory$", _host, running=True),
-    rule("host_oom", r"failed to allocate buffer of size \d+|failed to allocate \s*\d+\.\d+ MB$", _host),
+    rule("host_oom", r"std::bad_alloc|bad allocation|Cannot allocate memory$", host_allocation, running=True),
+    rule("host_oom", r"failed to allocate buffer of size \d+|failed to allocate \s*\d+\.\d+ MB$", host_allocation),
     rule(
         "v_cache_needs_fa",
         r"[Vv] cache (?:quantization )?(?:requires flash_attn|was requested, but this requires Flash)",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from app.common.units import MIB
-from app.engine.failure_rules import Cascade, Params, Rule, rule
+from app.engine.failure_readers import Cascade, Params
+from app.engine.failure_rules import Rule, rule
 
 _WHY = r"(?P<why>.+)"
 
