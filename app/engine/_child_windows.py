@@ -12,6 +12,7 @@ import sys
 import threading
 from typing import BinaryIO, cast
 
+from app.engine import cpu_sets
 from app.engine.child import ChildSpec
 
 assert sys.platform == "win32"
@@ -84,6 +85,7 @@ class WindowsChild:
 
     def __init__(self, spec: ChildSpec) -> None:
         self._lock = threading.Lock()
+        self._prefers = False
         self._job: int | None = _kill_on_close_job()
         try:
             self._process = subprocess.Popen(
@@ -103,7 +105,7 @@ class WindowsChild:
         self.stdout = cast("BinaryIO", self._process.stdout)
         self.stderr = cast("BinaryIO | None", self._process.stderr)
         try:
-            self._prepare_and_resume(spec.cpus)
+            self._prepare_and_resume(spec)
         except BaseException:
             self._process.kill()
             self._process.wait()
@@ -114,10 +116,14 @@ class WindowsChild:
     def _handle(self) -> int:
         return int(self._process._handle)  # type: ignore[attr-defined]  # noqa: SLF001  the only way to a Popen's handle
 
-    def _prepare_and_resume(self, cpus: tuple[int, ...]) -> None:
+    def _prepare_and_resume(self, spec: ChildSpec) -> None:
         assert self._job is not None
         _check(_kernel.AssignProcessToJobObject(self._job, self._handle))
-        if cpus and max(cpus) < _CPUS_PER_GROUP:
+        cpus = spec.cpus
+        self._prefers = bool(cpus) and spec.prefers_cpus
+        if self._prefers:
+            cpu_sets.prefer(self._handle, cpus)  # refused: read back later too
+        elif cpus and max(cpus) < _CPUS_PER_GROUP:
             # A refusal is no reason not to start: what the program really got is read back later.
             _kernel.SetProcessAffinityMask(self._handle, sum(1 << cpu for cpu in cpus))
         _full_speed(self._handle)
@@ -146,7 +152,9 @@ class WindowsChild:
                 _kernel.TerminateJobObject(self._job, _KILLED)
 
     def affinity(self) -> tuple[int, ...] | None:
-        """Read back from Windows; only CPUs 0-63, one processor group."""
+        """Read back from Windows; only CPUs 0-63, one processor group. Of preferred CPUs those that it should use."""
+        if self._prefers:
+            return cpu_sets.preferred(self._handle)
         mask, system = ctypes.c_size_t(), ctypes.c_size_t()
         if not _kernel.GetProcessAffinityMask(self._handle, ctypes.byref(mask), ctypes.byref(system)):
             return None

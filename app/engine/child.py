@@ -15,9 +15,10 @@ _LONGEST_LINE = 65536
 class ChildSpec:
     """How to start a program. ``argv[0]`` is its path.
 
-    ``cpus``: logical CPUs it may run on, set before its first instruction; empty = all. ``merge_output``: stderr goes
-    into stdout. ``address_space_bytes``: upper limit of its address space (not on Windows). ``ignores_sigpipe``: an
-    answer that nobody reads any more does not end it (not on Windows, which has no such signal).
+    ``cpus``: logical CPUs it may run on, set before its first instruction; empty = all. ``prefers_cpus``: it should run
+    there but may go elsewhere (CPU sets; only Windows has them, other systems keep it there). ``merge_output``: stderr
+    goes into stdout. ``address_space_bytes``: upper limit of its address space (not on Windows). ``ignores_sigpipe``:
+    an answer that nobody reads any more does not end it (not on Windows, which has no such signal).
     """
 
     argv: tuple[str, ...]
@@ -26,6 +27,7 @@ class ChildSpec:
     merge_output: bool = True
     address_space_bytes: int | None = None
     cwd: str | None = None
+    prefers_cpus: bool = False
     ignores_sigpipe: bool = False
 
 

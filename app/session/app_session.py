@@ -91,6 +91,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
         self._verify = VerifyController(self._jobs, self.paths, self)
+        self._run.pinning = lambda: self.settings.pinning
         self.learning = LearningController(
             self._jobs, self.paths, self._board, self.machine, self._engine, self._run, self
         )

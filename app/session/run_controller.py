@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
@@ -53,6 +54,7 @@ class RunController(QObject):
     def __init__(self, jobs: JobRunner, paths: AppPaths, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._paths = paths
+        self.pinning: Callable[[], str] = lambda: "hard"
         self.state = RunState(RunPhase.STOPPED)
         self.history = RingBuffer(_HISTORY)
         self._server: ServerProcess | None = None
@@ -110,7 +112,7 @@ class RunController(QObject):
         self._log.clear()
         self.history.clear()
         self._plan, self._snapshot = plan, snapshot
-        spec = launch_spec(plan, binary, snapshot.cpu, self._paths, api_key, port)
+        spec = launch_spec(plan, binary, snapshot.cpu, self._paths, api_key, port, self.pinning())
         self._set(
             RunState(
                 RunPhase.STARTING,

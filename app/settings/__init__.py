@@ -1,11 +1,12 @@
 """The user's settings: one frozen value, loaded once and written as a whole."""
 
-from app.settings.settings import CLOSINGS, LANGUAGES, SHELLS, THEMES, Settings, changed, default_shell
+from app.settings.settings import CLOSINGS, LANGUAGES, PINNINGS, SHELLS, THEMES, Settings, changed, default_shell
 from app.settings.store import LoadedSettings, load, load_settings, save_settings
 
 __all__ = [
     "CLOSINGS",
     "LANGUAGES",
+    "PINNINGS",
     "SHELLS",
     "THEMES",
     "LoadedSettings",

@@ -16,6 +16,9 @@ SHELLS = ("cmd", "powershell", "bash")
 CLOSINGS = ("ask", "stop", "tray")
 """What closing the window does while a server runs."""
 
+PINNINGS = ("hard", "soft", "off")
+"""How firmly a server is held on its CPUs: kept there, told to prefer them (CPU sets, Windows), or not at all."""
+
 
 def default_shell() -> str:
     """The shell whose command line is shown first on this system."""
@@ -49,6 +52,7 @@ class Settings:
     engine_mirror: str | None = None
     recent_plans: tuple[str, ...] = ()
     close_with_server: str = "ask"
+    pinning: str = "hard"
     start_plan: str | None = None
     model_folders: tuple[str, ...] = ()
     model_mirror: str | None = None
@@ -67,5 +71,5 @@ def changed(settings: Settings, **changes: Any) -> Settings:
     return result
 
 
-CHOICES = {"language": LANGUAGES, "theme": THEMES, "shell": SHELLS, "close_with_server": CLOSINGS}
+CHOICES = {"language": LANGUAGES, "theme": THEMES, "shell": SHELLS, "close_with_server": CLOSINGS, "pinning": PINNINGS}
 """The fields that take one of a few values."""

@@ -169,4 +169,15 @@ _LIVE: Entries = {
     ),
 }
 
-ENTRIES: Entries = {**_BEFORE, **_STRESS, **_PLACEMENT, **_RUNS, **_LIVE}
+_PINNING: Entries = {
+    "settings.pinning": ("Server's CPUs", "服务器使用的 CPU"),
+    "settings.pinning_hard": ("Keep it on the recommended ones", "固定在推荐的 CPU 上"),
+    "settings.pinning_soft": ("Prefer the recommended ones", "优先使用推荐的 CPU"),
+    "settings.pinning_off": ("Let the system decide", "由系统决定"),
+    "settings.pinning_note": (
+        "Kept on the P-cores a server is fastest; choose otherwise when other work needs them. Holds from the next launch.",
+        "固定在 P 核上时服务器最快；若其他工作需要这些核心，可另行选择。下次启动时生效。",
+    ),
+}
+
+ENTRIES: Entries = {**_BEFORE, **_STRESS, **_PLACEMENT, **_RUNS, **_LIVE, **_PINNING}

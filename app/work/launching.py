@@ -20,17 +20,25 @@ _THREADS = ("-t", "--threads", "-tb", "--threads-batch")
 
 
 def launch_spec(
-    plan: Plan, binary: EngineBinary, cpu: CpuInfo, paths: AppPaths, api_key: str, port: int | None = None
+    plan: Plan,
+    binary: EngineBinary,
+    cpu: CpuInfo,
+    paths: AppPaths,
+    api_key: str,
+    port: int | None = None,
+    pinning: str = "hard",
 ) -> LaunchSpec:
     """Run exactly the plan's command, on the recommended cores, or on more where it has more threads than those.
 
     The key travels in the environment, not in the command line, which every user of the machine can read; the command
     that is shown and copied spells it out. ``port``: another one than the plan's, this time only.
+    ``pinning``: ``hard``, ``soft`` (CPU sets, Windows) or ``off``, where the system decides.
     """
     return LaunchSpec(
         binary_path=binary.path,
         argv=with_port(without_key(plan.argv), port),
-        cpus=engine_cpus(plan, cpu),
+        cpus=() if pinning == "off" else engine_cpus(plan, cpu),
+        prefers_cpus=pinning == "soft",
         paths=paths,
         log_file=paths.logs / "llama-server.log" if keeps_log(plan.argv) else None,
         api_key=api_key,

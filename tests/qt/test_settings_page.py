@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import pytest
 from PySide6.QtCore import Qt
@@ -185,3 +186,14 @@ def test_that_a_remembered_answer_about_closing_can_be_taken_back(page, session)
     assert page.closing.currentData() == "stop"
     choose(page.closing, "ask")
     assert session.calls == [("change_settings", {"close_with_server": "ask"})]
+
+
+def test_that_how_firmly_a_server_is_held_is_a_choice_and_cpu_sets_are_windows_own(qtbot, session, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "linux")
+    page = make_page(qtbot, session)
+    assert [page.pinning.itemData(i) for i in range(page.pinning.count())] == ["hard", "off"]
+    choose(page.pinning, "off")
+    assert session.calls == [("change_settings", {"pinning": "off"})]
+    monkeypatch.setattr(sys, "platform", "win32")
+    session.settings_changed.emit()
+    assert [page.pinning.itemData(i) for i in range(page.pinning.count())] == ["hard", "soft", "off"]

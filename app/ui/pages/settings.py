@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import metadata
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLay
 
 from app.common.problem import Problem
 from app.engine.toolchain import build_tools_problem
-from app.settings import CLOSINGS, LANGUAGES, SHELLS, THEMES
+from app.settings import CLOSINGS, LANGUAGES, PINNINGS, SHELLS, THEMES
 from app.ui.pages.settings_engine import EngineCard
 from app.ui.pages.settings_engines import EnginesCard
 from app.ui.pages.settings_everyday import EverydayCard
@@ -58,10 +59,11 @@ class SettingsPage(QWidget):
         self.shell = Combo()
         self.reserve = Combo()
         self.closing = Combo()
+        self.pinning = Combo()
         self.engine = EngineCard(build_problem())
         self.engines = EnginesCard(session.engines)
         width = self.fontMetrics().horizontalAdvance("0") * _CONTROL_CHARACTERS
-        for control in (self.language, self.theme, self.shell, self.reserve, self.closing):
+        for control in (self.language, self.theme, self.shell, self.reserve, self.closing, self.pinning):
             control.setMinimumWidth(width)
         body = QWidget()
         self._lay_out(body)
@@ -110,6 +112,7 @@ class SettingsPage(QWidget):
         card = FormCard(say("settings.plans"))
         card.add_row(say("settings.shell"), self.shell, say("settings.shell_note"))
         card.add_row(say("settings.reserve"), self.reserve, say("settings.reserve_note"))
+        card.add_row(say("settings.pinning"), self.pinning, say("settings.pinning_note"))
         return card
 
     @staticmethod
@@ -142,6 +145,7 @@ class SettingsPage(QWidget):
         self.shell.currentIndexChanged.connect(self._on_shell)
         self.reserve.currentIndexChanged.connect(self._on_reserve)
         self.closing.currentIndexChanged.connect(self._on_closing)
+        self.pinning.currentIndexChanged.connect(self._on_pinning)
         self.engine.path_chosen.connect(session.choose_engine)
         self.engine.build_requested.connect(session.build_engine)
         self.engines.get_requested.connect(self.get_engine)
@@ -165,6 +169,8 @@ class SettingsPage(QWidget):
         self.reserve.set_choices(_reserve_choices(settings.reserve_mib), settings.reserve_mib)
         closings = [(say(f"settings.closing_{v}"), v) for v in CLOSINGS]
         self.closing.set_choices(closings, settings.close_with_server)
+        pinnings = [(say(f"settings.pinning_{v}"), v) for v in _pinnings(settings.pinning)]
+        self.pinning.set_choices(pinnings, settings.pinning)
 
     @Slot()
     def _on_engine(self) -> None:
@@ -189,6 +195,15 @@ class SettingsPage(QWidget):
     @Slot()
     def _on_closing(self) -> None:
         self._session.change_settings(close_with_server=self.closing.currentData())
+
+    @Slot()
+    def _on_pinning(self) -> None:
+        self._session.change_settings(pinning=self.pinning.currentData())
+
+
+def _pinnings(current: str) -> tuple[str, ...]:
+    """CPU sets are Windows' alone; a settings file from there keeps its choice."""
+    return tuple(v for v in PINNINGS if v != "soft" or sys.platform == "win32" or v == current)
 
 
 def _reserve_choices(current: int | None) -> list[tuple[str, object]]:

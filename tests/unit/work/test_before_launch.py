@@ -13,6 +13,7 @@ import pytest
 
 from app.common.paths import app_paths
 from app.engine.leftovers import known_servers, remember_server
+from app.engine.locate import EngineBinary
 from app.engine.port_holder import Listener, listeners, next_free_port, port_holder
 from app.hardware.gpu_users import GpuUser
 from app.hardware.snapshot_file import load_snapshot
@@ -22,7 +23,7 @@ from app.planner.types import RAM, Wishes
 from app.work import before_launch
 from app.work.before_launch import fits_now, look_before_launch, memory_question, outside_remarks, port_question
 from app.work.engines import capabilities_of
-from app.work.launching import with_port
+from app.work.launching import launch_spec, with_port
 from app.work.models import open_model
 from app.work.planning import plan_inputs
 from tests.tools.sparse_models import make_sparse
@@ -181,3 +182,15 @@ def test_that_a_look_with_nothing_in_the_way_only_remarks(model, laptop, monkeyp
     look = look_before_launch(make_plan(inputs), inputs, laptop, app_paths(), fitted=True)
     assert look.question is None
     assert look.remarks == ()
+
+
+def test_that_the_users_choice_decides_how_firmly_a_server_is_held(model, laptop):
+    plan = make_plan(_inputs(model, laptop))
+    hard, soft, off = (
+        launch_spec(plan, EngineBinary("llama-server"), laptop.cpu, app_paths(), "key", pinning=how)
+        for how in ("hard", "soft", "off")
+    )
+    assert hard.cpus == soft.cpus
+    assert hard.cpus
+    assert (hard.prefers_cpus, soft.prefers_cpus) == (False, True)
+    assert off.cpus == ()
