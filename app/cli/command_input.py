@@ -8,6 +8,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from app.cli.arguments import VerbParser, add_devices, model_path
 from app.cli.inputs import chosen_engine, device_wishes_of, learned_here, left_out, machine_for
@@ -21,6 +22,7 @@ from app.planner.tensor_rules import usable_devices
 from app.planner.types import Device, DeviceKind, DeviceSet, Wishes
 from app.work.companions import with_companions
 from app.work.engines import EngineHandle, capabilities_of, engine_problems
+from app.work.foreign_settings import read_foreign_file
 from app.work.models import open_model
 from app.work.planning import plan_inputs
 
@@ -44,11 +46,14 @@ class CommandCase:
         return None if self.engine is None else self.engine.binary.path
 
 
-def add_command_options(parser: VerbParser) -> None:
-    """MODEL, where the command comes from, and the devices to judge it by."""
+def add_command_options(parser: VerbParser, *, takes_file: bool = False) -> None:
+    """MODEL, where the command comes from, and the devices to judge it by. ``takes_file``: also another program's
+    settings."""
     group = parser.group("file")
     group.model()
     group.switch("--stdin")
+    if takes_file:
+        group.option("--settings", "FILE")
     add_devices(parser)
     parser.takes_command = True
 
@@ -56,8 +61,8 @@ def add_command_options(parser: VerbParser) -> None:
 def command_case(options: Namespace, verb: str) -> CommandCase:
     """Read the command and everything around it. Raises ProblemError for bad input."""
     path = model_path(options, verb)
-    pasted = _pasted(options)
     model = open_model(os.path.abspath(path))  # what is printed is run from any folder
+    pasted, notes = _asked(options, model)
     engine = chosen_engine(options)
     hardware = machine_for(options, engine)
     capabilities = capabilities_of(engine)
@@ -68,8 +73,17 @@ def command_case(options: Namespace, verb: str) -> CommandCase:
     if engine is None and not options.device:
         inputs = replace(inputs, devices=_with_named_cards(inputs.devices, command))
     unset = tuple(Problem("import_variable", Severity.WARNING, {"name": name}) for name in pasted.unset)
-    problems = (*unset, *engine_problems(engine), *left_out(options, hardware))
+    problems = (*notes, *unset, *engine_problems(engine), *left_out(options, hardware))
     return CommandCase(model, hardware, engine, inputs, command, problems)
+
+
+def _asked(options: Namespace, model: ModelInfo) -> tuple[Pasted, tuple[Problem, ...]]:
+    """The command, and what was left out of another program's file."""
+    file = getattr(options, "settings", None)
+    if file is None:
+        return _pasted(options), ()
+    found = read_foreign_file(Path(file), model.block_count)
+    return Pasted(None, found.settings.argv), found.problems
 
 
 def _pasted(options: Namespace) -> Pasted:

@@ -15,7 +15,7 @@ from app.planner.trades import trades
 
 def add_options(parser: VerbParser) -> None:
     """The options of this verb."""
-    add_command_options(parser)
+    add_command_options(parser, takes_file=True)
     parser.group("output").switch("--tensors")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.work.foreign_settings import is_foreign
+
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
 
@@ -11,8 +13,11 @@ PLAN_ENDING = ".json"
 
 
 def open_file(session: AppSession, path: str) -> None:
-    """A plan file as a plan, everything else as a model, which says itself what is wrong with it."""
-    if path.lower().endswith(PLAN_ENDING):
+    """A plan file as a plan, another program's settings in the paste box, everything else as a model, which says itself
+    what is wrong with it."""
+    if is_foreign(path):
+        session.paste.take_file(path)
+    elif path.lower().endswith(PLAN_ENDING):
         session.plan_files.open(path)
     else:
         session.open_model(path)

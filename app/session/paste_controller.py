@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.common.problem import Problem
@@ -9,7 +11,8 @@ from app.planner.types import Wishes
 from app.session.board_controller import BoardController
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
-from app.words import say
+from app.words import say, say_problem
+from app.work.foreign_settings import as_text, read_foreign_file
 from app.work.outside_settings import outside_settings
 from app.work.pasting import PasteCheck, check_paste
 
@@ -20,10 +23,12 @@ _PAUSE_MS = 250
 class PasteController(QObject):
     """Holds the text of the paste box and what was found in it; one check at a time, the newest text last.
 
-    Signals: ``changed`` when ``result``, ``problem`` or ``is_checking`` is another one.
+    Signals: ``changed`` when ``result``, ``problem`` or ``is_checking`` is another one; ``offered(text)`` when a file
+    of another program was read: the box should show it.
     """
 
     changed = Signal()
+    offered = Signal(str)
 
     def __init__(self, jobs: JobRunner, board: BoardController, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +59,23 @@ class PasteController(QObject):
         """Check the same text for another model, machine or engine."""
         if self.text.strip():
             self.check(self.text)
+
+    def take_file(self, path: str) -> None:
+        """Read another program's settings in the background and offer them as a command to the box."""
+        model = self._board.model
+        n_layers = None if model is None else model.block_count
+
+        def read() -> str:
+            found = read_foreign_file(Path(path), n_layers)
+            return as_text(found, [say_problem(problem) for problem in found.problems])
+
+        def on_read(text: str | None, error: Exception | None) -> None:
+            if text is None:
+                self._board.message_raised.emit(problem_of(error))
+            else:
+                self.offered.emit(text)
+
+        self._jobs.run(read, on_read)
 
     def load(self) -> bool:
         """Put the checked command on the board as one step of undo; False while there is none."""

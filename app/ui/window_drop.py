@@ -1,17 +1,19 @@
-"""What may be dropped on the window: a model or a saved plan."""
+"""What may be dropped on the window: a model, a saved plan, or another program's settings."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QMimeData
+
+from app.work.foreign_settings import ENDINGS
 
 MODEL_ENDING = ".gguf"
 PLAN_ENDING = ".json"
 
 
 def dropped_file(data: QMimeData) -> str | None:
-    """The first local model of a drag, else its first plan file; None when there is neither."""
+    """The first local model of a drag, else its first plan file, else other settings; None when there is neither."""
     paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
-    for ending in (MODEL_ENDING, PLAN_ENDING):
+    for ending in (MODEL_ENDING, PLAN_ENDING, *ENDINGS):
         found = next((path for path in paths if path.lower().endswith(ending)), None)
         if found is not None:
             return found

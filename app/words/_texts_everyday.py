@@ -103,4 +103,25 @@ _TRAY: Entries = {
     ),
 }
 
-ENTRIES: Entries = {**_WINDOW, **_CHAT, **_TRAY}
+_FOREIGN: Entries = {
+    "planfile.foreign": ("Settings of another program…", "其他程序的设置…"),
+    "planfile.foreign_kind": ("LM Studio, KoboldCpp, Ollama", "LM Studio、KoboldCpp、Ollama"),
+    "problem.foreign_left_out": (
+        "{program}: {name} = {value} has no counterpart here and was left out.",
+        "{program}：{name} = {value} 在这里没有对应的选项，已略去。",
+    ),
+    "problem.foreign_unknown": (
+        "{name} holds no settings of LM Studio, KoboldCpp or Ollama that can be read here. Paste the command instead.",
+        "{name} 中没有可以识别的 LM Studio、KoboldCpp 或 Ollama 设置。可以改为粘贴命令。",
+    ),
+    "problem.foreign_unreadable": (
+        "{name} could not be read ({why}). Choose another file, or paste the command.",
+        "无法读取 {name}（{why}）。请选择其他文件，或粘贴命令。",
+    ),
+    "cli.help.settings": (
+        "settings of LM Studio, KoboldCpp (.kcpps) or Ollama (Modelfile) instead of a command",
+        "以 LM Studio、KoboldCpp（.kcpps）或 Ollama（Modelfile）的设置文件代替命令",
+    ),
+}
+
+ENTRIES: Entries = {**_WINDOW, **_CHAT, **_TRAY, **_FOREIGN}

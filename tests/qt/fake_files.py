@@ -31,6 +31,7 @@ class FakePaste(QObject):
     """Speaks like ``app.session.paste_controller.PasteController``: nothing was pasted."""
 
     changed = Signal()
+    offered = Signal(str)
 
     def __init__(self, parent=None):
         super().__init__(parent)
@@ -38,3 +39,6 @@ class FakePaste(QObject):
         self.result = None
         self.problem = None
         self.is_checking = False
+
+    def check(self, text):
+        self.text = text

@@ -40,6 +40,7 @@ class PlanFileActions(QObject):
         self._paste: PasteDialog | None = None
         self._compare: CompareDialog | None = None
         session.plan_files.comparison_changed.connect(self._on_comparison)
+        session.paste.offered.connect(self.paste_text)
 
     # Plan files.
 
@@ -109,6 +110,21 @@ class PlanFileActions(QObject):
             self._paste = PasteDialog(self._session, self._page)
         self._paste.open_box()
 
+    @Slot(str)
+    def paste_text(self, text: str) -> None:
+        """Open the paste box with this text in it."""
+        self.paste()
+        if self._paste is not None:
+            self._paste.box.set_text(text)
+
+    @Slot()
+    def take_settings(self) -> None:
+        """Ask for a settings file of another program and show it as a command."""
+        kinds = f"{say('planfile.foreign_kind')} (*.kcpps *.kcppt *.json *Modelfile*);;{say('plan.dialog.all')} (*)"
+        path = QFileDialog.getOpenFileName(self._page, say("planfile.foreign").rstrip("…"), str(Path.home()), kinds)[0]
+        if path:
+            self._session.paste.take_file(path)
+
     # Exports.
 
     @Slot(str)
@@ -156,6 +172,7 @@ def plan_menu(actions: PlanFileActions, session: AppSession, parent: QWidget) ->
     _add(menu, "planfile.compare_file", "").triggered.connect(actions.compare_file)
     menu.addSeparator()
     _add(menu, "paste.open", "Ctrl+Shift+V").triggered.connect(actions.paste)
+    _add(menu, "planfile.foreign", "").triggered.connect(actions.take_settings)
     return menu
 
 
