@@ -24,6 +24,7 @@ from app.cli.values import (
     whole,
 )
 from app.common.problem import ProblemError, fail
+from app.planner.wish_options import LOAD_MODES
 from app.words import say
 
 PROGRAM = "lanewise"
@@ -176,6 +177,7 @@ def add_wishes(parser: VerbParser) -> None:
     group.option("--slots", "N|auto", slots, 1)
     group.option("--threads", "N", whole("--threads", 1, 1024))
     group.option("--prompt-cache-mib", "N", whole("--prompt-cache-mib", 0, LARGEST_MIB))
+    group.option("--load-mode", "|".join(LOAD_MODES), one_of("--load-mode", LOAD_MODES))
     group.option("--extra", "'ARGS'", default="")
     files = parser.group("files")
     files.option("--mmproj", "FILE")

@@ -22,6 +22,7 @@ from app.planner.learned import NOTHING_LEARNED
 from app.planner.placement import in_use
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, KvHome, Placement, Plan, Wishes
+from app.planner.wish_options import WISH_OPTIONS
 from app.work.bandwidth_store import with_known_bandwidth
 from app.work.companions import with_whole_paths
 from app.work.engines import EngineHandle, capabilities_of, engine_problems, open_engine
@@ -141,6 +142,7 @@ def _wishes(options: Namespace) -> Wishes:
         n_slots=options.slots,
         n_threads=options.threads,
         prompt_cache_mib=options.prompt_cache_mib,
+        load_mode=options.load_mode,
         reserve_mib=options.reserve_mib,
         kv_home=KvHome(options.kv),
         n_gpu_layers=options.ngl,
@@ -157,36 +159,10 @@ def _wishes(options: Namespace) -> Wishes:
     )
 
 
-_WISH_OPTIONS = {
-    "n_ctx": "--ctx",
-    "cache_type_k": "--ctk",
-    "cache_type_v": "--ctv",
-    "n_batch": "--batch",
-    "n_ubatch": "--ubatch",
-    "flash_attn": "--flash-attn",
-    "n_slots": "--slots",
-    "n_threads": "--threads",
-    "prompt_cache_mib": "--prompt-cache-mib",
-    "reserve_mib": "--reserve-mib",
-    "kv_home": "--kv",
-    "n_gpu_layers": "--ngl",
-    "preset": "--preset",
-    "extra": "--extra",
-    "mmproj_path": "--mmproj",
-    "mmproj_offload": "--mmproj-in-ram",
-    "draft_path": "--draft",
-    "draft_gpu_layers": "--draft-ngl",
-    "draft_max": "--draft-max",
-    "mtp": "--mtp",
-    "lora_paths": "--lora",
-    "keep_ram_mib": "--keep-ram-mib",
-}
-
-
 def _saved_wishes(options: Namespace, saved: SavedPlan) -> Wishes:
     """The saved wishes; every option that was named replaces its own."""
     named = _wishes(options)
-    changed = {field: getattr(named, field) for field, flag in _WISH_OPTIONS.items() if flag in options.given}
+    changed = {field: getattr(named, field) for field, flag in WISH_OPTIONS.items() if flag in options.given}
     return replace(saved.wishes, **changed)
 
 

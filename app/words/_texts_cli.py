@@ -205,6 +205,10 @@ _HELP: Entries = {
     "cli.help.ubatch": ("micro-batch, -ub (512)", "微批次 -ub（默认 512）"),
     "cli.help.slots": ("users at once (1)", "同时使用的人数（默认 1）"),
     "cli.help.threads": ("threads of the engine (from the cores)", "引擎线程数（默认由核心决定）"),
+    "cli.help.load-mode": (
+        "how the engine reads weights, -lm (from what fits)",
+        "引擎读取权重的方式 -lm（默认按能否放下决定）",
+    ),
     "cli.help.prompt-cache-mib": (
         "prompt cache in RAM, -cram (from what RAM is left)",
         "内存中的提示缓存 -cram（默认按剩余内存）",

@@ -24,6 +24,7 @@ from app.planner.command_import import read_command
 from app.planner.kv import CACHE_TYPES
 from app.planner.presets import PRESETS
 from app.planner.types import KvHome, Override, Plan, Wishes
+from app.planner.wish_options import LOAD_MODES
 from app.work.planning import alias_of
 from app.work.stress_stamp import StressStamp, stamp_from, stamp_json
 
@@ -268,7 +269,7 @@ _WISHES: Mapping[str, Check] = {
     "n_gpu_layers": _optional(_number(0)),
     "preset": _one_of(*PRESETS),
     "extra": _words,
-    "load_mode": _optional(_one_of("auto", "none", "mmap", "mlock", "mmap+mlock", "dio")),
+    "load_mode": _optional(_one_of(*LOAD_MODES)),
     "kv_unified": _optional(_yes_no),
     "mmproj_path": _optional(_text),
     "mmproj_offload": _yes_no,

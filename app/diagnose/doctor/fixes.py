@@ -17,6 +17,7 @@ from app.planner.moves import move
 from app.planner.placement import all_in_ram, expert_layers_in_ram, locations, with_experts_in_ram
 from app.planner.plan import PlanInputs, kv_problems, make_plan
 from app.planner.types import RAM, DeviceSet, KvHome, MoveResult, Placement, Plan, Wishes
+from app.planner.wish_options import WISH_OPTIONS
 
 _LEAST_UBATCH = 64
 _LEAST_CTX = 1024
@@ -278,29 +279,19 @@ def _code(codes: tuple[str, ...], moves_experts: bool, moves_homes: bool) -> str
     return "several_experts" if moves_experts else "several"
 
 
-_OPTIONS: Mapping[str, str] = {
-    "n_ctx": "--ctx",
-    "cache_type_k": "--ctk",
-    "cache_type_v": "--ctv",
-    "n_batch": "--batch",
-    "n_ubatch": "--ubatch",
-    "flash_attn": "--flash-attn",
-    "n_slots": "--slots",
-    "n_threads": "--threads",
-    "prompt_cache_mib": "--prompt-cache-mib",
-    "kv_home": "--kv",
-    "preset": "--preset",
-    "load_mode": "--load-mode",
-}
+_CHANGED_BY_FIXES = (
+    "n_ctx", "cache_type_k", "cache_type_v", "n_batch", "n_ubatch", "flash_attn", "n_slots", "n_threads",
+    "prompt_cache_mib", "kv_home", "preset", "load_mode",
+)  # fmt: skip
 
 
 def changed_options(before: Plan, after: Plan) -> dict[str, str]:
     """The options of ``plan`` (docs/cli.md) that differ, with their new values."""
     changed = {}
-    for name, option in _OPTIONS.items():
+    for name in _CHANGED_BY_FIXES:
         value = getattr(after.wishes, name)
         if value != getattr(before.wishes, name):
-            changed[option] = "auto" if value is None else str(value)
+            changed[WISH_OPTIONS[name]] = "auto" if value is None else str(value)
     if after.wishes.extra != before.wishes.extra:
         changed["--extra"] = " ".join(after.wishes.extra)
     return changed

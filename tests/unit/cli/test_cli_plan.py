@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import json
 
@@ -6,6 +7,8 @@ import pytest
 from app.engine.ports import free_port
 from app.model.reader import read_model
 from app.planner.presets import PRESETS
+from app.planner.types import Wishes
+from app.planner.wish_options import LOAD_MODES, WISH_OPTIONS
 from app.settings import Settings, save_settings
 from tests.unit.cli.conftest import LAPTOP, NO_GPU
 
@@ -42,6 +45,18 @@ def test_that_totals_are_sums_and_fits_follows_from_them(plan, options, cache):
         parts = device["weights"] + device["kv"] + device["compute"] + device["overhead"]
         assert device["total"] == parts
         assert device["fits"] == (device["total"] + device["reserve"] <= device["free"])
+
+
+def test_that_every_option_of_a_wish_is_one_of_plan(run):
+    listed = run("plan", "--help").out
+    assert [option for option in WISH_OPTIONS.values() if option not in listed] == []
+    assert set(WISH_OPTIONS) <= {field.name for field in dataclasses.fields(Wishes)}
+
+
+@pytest.mark.parametrize("mode", LOAD_MODES)
+def test_that_the_way_to_read_weights_can_be_chosen(plan, mode):
+    argv = plan("--load-mode", mode).json["argv"]
+    assert argv[argv.index("-lm") + 1] == mode
 
 
 def test_that_an_over_full_device_is_the_answer_no(plan):
