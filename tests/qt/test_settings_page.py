@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel
 from app.common.problem import Problem
 from app.session.state import EnginePhase, EngineState
 from app.settings import Settings
-from app.ui.pages.settings import LICENCES, SettingsPage
+from app.ui.pages.settings import LICENCES, SettingsPage, pinning_choices
 from app.ui.theme.manager import ThemeManager
 from app.words import Language, set_language
 from tests.qt import page_fixtures as fx
@@ -188,12 +188,11 @@ def test_that_a_remembered_answer_about_closing_can_be_taken_back(page, session)
     assert session.calls == [("change_settings", {"close_with_server": "ask"})]
 
 
-def test_that_how_firmly_a_server_is_held_is_a_choice_and_cpu_sets_are_windows_own(qtbot, session, monkeypatch):
-    monkeypatch.setattr(sys, "platform", "linux")
-    page = make_page(qtbot, session)
-    assert [page.pinning.itemData(i) for i in range(page.pinning.count())] == ["hard", "off"]
+def test_that_how_firmly_a_server_is_held_is_a_choice_and_cpu_sets_are_windows_own(page, session):
+    offered = tuple(page.pinning.itemData(i) for i in range(page.pinning.count()))
+    assert offered == pinning_choices("hard", sys.platform)
     choose(page.pinning, "off")
     assert session.calls == [("change_settings", {"pinning": "off"})]
-    monkeypatch.setattr(sys, "platform", "win32")
-    session.settings_changed.emit()
-    assert [page.pinning.itemData(i) for i in range(page.pinning.count())] == ["hard", "soft", "off"]
+    assert pinning_choices("hard", "linux") == ("hard", "off")
+    assert pinning_choices("soft", "linux") == ("hard", "soft", "off")
+    assert pinning_choices("hard", "win32") == ("hard", "soft", "off")

@@ -169,7 +169,7 @@ class SettingsPage(QWidget):
         self.reserve.set_choices(_reserve_choices(settings.reserve_mib), settings.reserve_mib)
         closings = [(say(f"settings.closing_{v}"), v) for v in CLOSINGS]
         self.closing.set_choices(closings, settings.close_with_server)
-        pinnings = [(say(f"settings.pinning_{v}"), v) for v in _pinnings(settings.pinning)]
+        pinnings = [(say(f"settings.pinning_{v}"), v) for v in pinning_choices(settings.pinning, sys.platform)]
         self.pinning.set_choices(pinnings, settings.pinning)
 
     @Slot()
@@ -201,9 +201,9 @@ class SettingsPage(QWidget):
         self._session.change_settings(pinning=self.pinning.currentData())
 
 
-def _pinnings(current: str) -> tuple[str, ...]:
+def pinning_choices(current: str, platform: str) -> tuple[str, ...]:
     """CPU sets are Windows' alone; a settings file from there keeps its choice."""
-    return tuple(v for v in PINNINGS if v != "soft" or sys.platform == "win32" or v == current)
+    return tuple(v for v in PINNINGS if v != "soft" or platform == "win32" or v == current)
 
 
 def _reserve_choices(current: int | None) -> list[tuple[str, object]]:
