@@ -35,7 +35,7 @@ def add_options(parser: VerbParser) -> None:
     group = parser.group("download")
     group.link()
     group.switch("--list")
-    group.option("--file", "NAME")
+    group.option("--pick", "NAME")
     group.option("--quant", "Q")
     group.switch("--with-projector")
     group.option("--into", "FOLDER")
@@ -84,7 +84,7 @@ def _run(options: Namespace, link: HubLink, folder: Path) -> int:
 
 def _chosen(options: Namespace, found: Choices) -> int:
     """The choice that was named, else the best. Raises ProblemError ``hub_no_such_file``."""
-    wanted = options.file or options.quant
+    wanted = options.pick or options.quant
     if wanted is None:
         return found.best
     for index, choice in enumerate(found.choices):
@@ -96,9 +96,9 @@ def _chosen(options: Namespace, found: Choices) -> int:
 
 
 def _is_meant(options: Namespace, each: RemoteSet) -> bool:
-    if options.file is not None:
+    if options.pick is not None:
         names = {each.name, *(file.path for file in each.files), *(file.name for file in each.files)}
-        return options.file in names
+        return options.pick in names
     return not each.is_projector and (each.quant or "").lower() == options.quant.lower()
 
 

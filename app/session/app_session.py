@@ -35,6 +35,7 @@ from app.session.launch_controller import LaunchCalls, LaunchController
 from app.session.learning_controller import LearningController
 from app.session.machine_controller import FreeReason, MachineController
 from app.session.machine_judge import JudgeController
+from app.session.models_parts import models_parts
 from app.session.other_apps_controller import OtherAppsController
 from app.session.paste_controller import PasteController
 from app.session.plan_files_controller import PlanFilesController, with_recent
@@ -90,8 +91,8 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.engines = EnginesController(self._jobs, self.paths, lambda: self.hardware, lambda: self.settings, self)
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
-        self._verify = VerifyController(self._jobs, self.paths, self)
         self._run.pinning = lambda: self.settings.pinning
+        self._verify = VerifyController(self._jobs, self.paths, self)
         self.learning = LearningController(
             self._jobs, self.paths, self._board, self.machine, self._engine, self._run, self
         )
@@ -113,6 +114,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
             self,
         )
         self.doctor = DoctorController(self._jobs, self._board, self._run, self._surroundings, self.launch, self)
+        self.library, self.hub, self.first_run = models_parts(self, self._jobs, lambda: self._engine.handle)
         self._connect()
 
     def _connect(self) -> None:
@@ -231,6 +233,8 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.plan_files.close()
         self._engine.close()
         self.engines.close()
+        self.library.close()
+        self.hub.close()
         self.machine.close()
         self.other_apps.forget()
         self.stress.cancel()

@@ -128,6 +128,17 @@ class Starter:
         for problem in problems:
             session.message_raised.emit(problem)
 
+    def guide(self) -> None:
+        """The first steps, for somebody who came with nothing: no model, no other machine, a window to be seen."""
+        options, session = self._options, self.session
+        came_with_something = options.model or options.hardware or options.engine or options.smoke
+        if session is None or came_with_something or not self._window.isVisible():
+            return
+        if session.first_run.is_due:
+            from app.ui.pages.first_run import show_first_run
+
+            show_first_run(session, self._window)
+
     def _join_tray(self, session: AppSession) -> None:
         """Where the desktop has a tray: the icon, and the launch that was asked for."""
         from app.ui.start_hidden import LaunchWhenReady
@@ -171,6 +182,7 @@ def run_window(options: WindowOptions) -> int:
     window = MainWindow(None, theme, loaded.settings)
     starter = Starter(window, options, loaded.problem, one)
     window.first_painted.connect(starter.begin)
+    window.first_painted.connect(starter.guide)
     if options.smoke:
         window.first_painted.connect(lambda: QTimer.singleShot(0, app.quit))
         QTimer.singleShot(_SMOKE_LIMIT_MS, lambda: app.exit(1))  # a crash before the first paint must not hang

@@ -38,6 +38,12 @@ def _doctor_page(session: AppSession) -> QWidget:
     return DoctorPage(session)
 
 
+def _models_page(session: AppSession) -> QWidget:
+    from app.ui.pages.models import ModelsPage
+
+    return ModelsPage(session)
+
+
 def _settings_page(session: AppSession) -> QWidget:
     from app.ui.pages.settings import SettingsPage
 
@@ -58,5 +64,6 @@ PAGES = (
     PageKind("run", _run_page),
     PageKind("machine", _machine_page),
     PageKind("doctor", _doctor_page),
+    PageKind("models", _models_page),
     PageKind("settings", _settings_page, bottom=True),
 )

@@ -86,7 +86,6 @@ _PROBLEMS: Entries = {
         "Ollama's manifest {path} cannot be understood ({why}); its model is listed without a name.",
         "无法解析 Ollama 清单 {path}（{why}），其模型将以无名文件列出。",
     ),
-    "problem.library_cancelled": ("The search was ended.", "已停止查找。"),
 }
 
 _VERB: Entries = {
@@ -172,7 +171,7 @@ _HUB: Entries = {
         "仓库或文件的地址、所有者/名称，或 所有者/名称:Q4_K_M",
     ),
     "cli.help.list": ("only lists the files with a verdict each", "只列出文件和各自的结论"),
-    "cli.help.file": ("which file, as the list names it", "选择哪个文件（列表中的名称）"),
+    "cli.help.pick": ("which file, as the list names it", "选择哪个文件（列表中的名称）"),
     "cli.help.quant": ("which quantisation, as in Q4_K_M", "选择哪种量化，例如 Q4_K_M"),
     "cli.help.with-projector": ("its projector too (pictures, sound)", "同时下载投影文件（图像、音频）"),
     "cli.help.into": ("folder to put it into", "保存到哪个文件夹"),
@@ -184,4 +183,148 @@ _HUB: Entries = {
     ),
 }
 
-ENTRIES: Entries = {**_HUB, **_SOURCES, **_VERDICTS, **_PROBLEMS, **_VERB}
+_PAGE: Entries = {
+    "page.models": ("Models", "模型"),
+    "models.table": ("Model files", "模型文件"),
+    "models.column.name": ("Name", "名称"),
+    "models.column.size": ("Size", "大小"),
+    "models.column.quant": ("Quant", "量化"),
+    "models.column.params": ("Parameters", "参数量"),
+    "models.column.verdict": ("On this machine", "在本机上"),
+    "models.column.speed": ("Speed", "速度"),
+    "models.column.source": ("Where", "来源"),
+    "models.too_big": ("Too big, {missing:size} missing", "太大，内存差 {missing:size}"),
+    "models.filter": ("Filter: name, quant, folder…", "筛选：名称、量化、文件夹…"),
+    "models.shown": ("Which files", "显示哪些文件"),
+    "models.shown.running": ("That run here", "能在本机运行的"),
+    "models.shown.models": ("All models", "所有模型"),
+    "models.shown.all": ("All GGUF files", "所有 GGUF 文件"),
+    "models.scan": ("Look again", "重新查找"),
+    "models.stop": ("Stop looking", "停止查找"),
+    "models.scanning": ("Looking for models", "正在查找模型"),
+    "models.download": ("Download…", "下载…"),
+    "models.count": (
+        "{models:count model|models}, {running} of them run here",
+        "{models} 个模型，其中 {running} 个能在本机运行",
+    ),
+    "models.none": ("No model on this computer yet", "这台电脑上还没有模型"),
+    "models.none_note": (
+        "Nothing was found in the folders of LM Studio, Hugging Face, Ollama and ModelScope. Add the folder where your GGUF "
+        "files lie, or get one of the models on the right.",
+        "在 LM Studio、Hugging Face、Ollama 和魔搭的文件夹中都没有找到模型。请添加存放 GGUF 文件的文件夹，或从右侧下载一个推荐模型。",
+    ),
+    "models.open": ("Open", "打开"),
+    "models.show_folder": ("Show in folder", "打开所在文件夹"),
+    "models.beside": ("{n:count file|files} beside it (projector, LoRA)", "旁边有 {n} 个附加文件（投影、LoRA）"),
+    "models.suggestions": ("What this machine could run", "本机能跑哪些模型"),
+    "models.suggestions_note": (
+        "Planned before any download: the most bits that run well, the largest first.",
+        "下载之前就做好规划：选能流畅运行的最高精度，大的在前。",
+    ),
+    "models.suggesting": ("Planning the well-known models for this machine…", "正在为本机规划知名模型…"),
+    "models.example": ("A 16B MoE on this machine?", "这台电脑能跑 16B 的 MoE 吗？"),
+    "models.get": ("Get…", "下载…"),
+    "models.get_name": ("Get {name} {quant}", "下载 {name} {quant}"),
+    "models.places": ("Folders", "查找的文件夹"),
+    "models.add_folder": ("Add a folder…", "添加文件夹…"),
+    "models.remove_folder": ("Do not look in {folder} any more", "不再查找 {folder}"),
+    "models.read_only": (
+        "Files stay where they are; other programs' folders are only read.",
+        "文件都留在原处；其他程序的文件夹只读取，不改动。",
+    ),
+    "get_model.title": ("Get a model", "下载模型"),
+    "get_model.link": ("Link", "链接"),
+    "get_model.link_hint": (
+        "Page or file on Hugging Face or ModelScope, or OWNER/NAME",
+        "Hugging Face 或魔搭的页面或文件地址，或 所有者/名称",
+    ),
+    "get_model.look": ("Show files", "查看文件"),
+    "get_model.mirror": ("Mirror", "镜像"),
+    "get_model.mirror_hint": ("instead of huggingface.co (optional)", "代替 huggingface.co（可选）"),
+    "get_model.intro": (
+        "Paste a link. The files are listed with a verdict for this machine; nothing is downloaded before you choose. No account "
+        "is needed.",
+        "粘贴链接后会列出文件，并给出能否在本机运行的结论；选择之前不会下载任何东西。无需账号。",
+    ),
+    "get_model.files": ("Files", "文件"),
+    "get_model.nothing": ("No list yet.", "还没有列表。"),
+    "get_model.listing": ("Asking for the list of files…", "正在获取文件列表…"),
+    "get_model.judging": ("Reading one header for the verdicts…", "正在读取文件头以得出结论…"),
+    "get_model.projector": ("the projector too (pictures, sound)", "同时下载投影文件（图像、音频）"),
+    "get_model.space": (
+        "Needs {needed:size}, {free:size} free in {folder}",
+        "需要 {needed:size}，{folder} 剩余 {free:size}",
+    ),
+    "get_model.no_space": (
+        "Not enough room: needs {needed:size}, {free:size} free in {folder}",
+        "空间不足：需要 {needed:size}，{folder} 只剩 {free:size}",
+    ),
+    "get_model.folder": ("Folder…", "文件夹…"),
+    "get_model.go": ("Download", "下载"),
+    "get_model.cancel": ("Cancel", "取消"),
+    "get_model.open": ("Open", "打开"),
+    "get_model.done": ("{path} is there, {check}.", "{path} 已下载，{check}。"),
+    "get_model.basis": ("verdict {basis}", "结论{basis}"),
+}
+
+_FIRST_RUN: Entries = {
+    "first_run.title": ("First steps", "首次使用"),
+    "first_run.headline": ("From nothing to a first answer", "从零开始，得到第一个回答"),
+    "first_run.note": (
+        "You can close this at any time; the next start goes on here.",
+        "可以随时关闭，下次启动会从这里继续。",
+    ),
+    "first_run.skip": ("Skip this step", "跳过这一步"),
+    "first_run.leave": ("I need no guide", "不需要引导"),
+    "first_run.close": ("Done", "完成"),
+    "first_run.engine": ("Engine", "引擎"),
+    "first_run.model": ("Model", "模型"),
+    "first_run.plan": ("Plan", "方案"),
+    "first_run.chat": ("Chat", "对话"),
+    "first_run.engine.title": ("Get llama.cpp, the engine", "获取引擎 llama.cpp"),
+    "first_run.engine.text": (
+        "Lanewise plans and steers; the model itself runs in llama.cpp, a free program. Lanewise picks the official package for "
+        "your graphics card, checks it and tries it before it is used.",
+        "Lanewise 负责规划和控制，模型本身由免费程序 llama.cpp 运行。Lanewise 会为这台电脑的显卡挑选官方安装包，校验并试运行后再使用。",
+    ),
+    "first_run.engine.find": ("Find the right package", "查找合适的安装包"),
+    "first_run.engine.get": ("Download {size:size}", "下载 {size:size}"),
+    "first_run.engine.more": ("Mirror, other packages, an archive of my own…", "镜像、其他安装包、自己下载的压缩包…"),
+    "first_run.model.title": ("Choose a model", "选择模型"),
+    "first_run.model.text": (
+        "Each one is planned for this machine before anything is downloaded. Speeds are estimates until a launch has measured them.",
+        "下载之前已为本机逐个规划。速度为估计值，启动一次后会用实测值替代。",
+    ),
+    "first_run.model.here": ("Already on this computer", "这台电脑上已有的"),
+    "first_run.model.none": (
+        "None of the well-known models runs well here. A smaller one may: use a link, or a file of your own.",
+        "知名模型在本机都跑不流畅。可以用链接或自己的文件换一个更小的模型。",
+    ),
+    "first_run.model.open": ("Open", "打开"),
+    "first_run.model.get": ("Show its files…", "查看文件并下载…"),
+    "first_run.model.own": ("A file of my own…", "使用自己的文件…"),
+    "first_run.model.link": ("A link…", "粘贴链接…"),
+    "first_run.model.demo": ("Only try it: tiny demo model", "先试试：微型演示模型"),
+    "first_run.plan.title": ("The plan is made", "方案已就绪"),
+    "first_run.plan.text": (
+        "Lanewise has put the model's parts into VRAM and RAM so that they fit. You can change everything on the Plan page later.",
+        "Lanewise 已把模型的各部分放进显存和内存，保证放得下。以后可以在“方案”页随意调整。",
+    ),
+    "first_run.plan.model": ("Model: {name}", "模型：{name}"),
+    "first_run.plan.launch": ("Launch", "启动"),
+    "first_run.plan.starting": ("The engine is loading the model…", "引擎正在载入模型…"),
+    "first_run.chat.title": ("Ask something", "问一个问题"),
+    "first_run.chat.text": (
+        "The server runs on this computer only. The Run page has the whole chat, the speeds and the address for other programs.",
+        "服务只在这台电脑上运行。“运行”页有完整对话、速度曲线，以及供其他程序使用的地址。",
+    ),
+    "first_run.chat.question": (
+        "Explain in three sentences what a Mixture-of-Experts model is.",
+        "请用三句话解释什么是混合专家（MoE）模型。",
+    ),
+    "first_run.chat.answer": ("Answer", "回答"),
+    "first_run.chat.ask": ("Ask", "提问"),
+    "first_run.chat.speed": ("{tps:num} tok/s", "{tps:num} tok/s"),
+}
+
+ENTRIES: Entries = {**_FIRST_RUN, **_PAGE, **_HUB, **_SOURCES, **_VERDICTS, **_PROBLEMS, **_VERB}

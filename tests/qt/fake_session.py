@@ -29,6 +29,7 @@ from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_files import FakePaste, FakePlanFiles
 from tests.qt.fake_launching import FakeLaunching, FakeRuns, FakeStress
 from tests.qt.fake_learning import FakeLearning
+from tests.qt.fake_library import add_models
 from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps, FakeVramUsers
 
 
@@ -72,6 +73,7 @@ class FakeSession(QObject):
         self.engines = FakeEngines(self)
         self.learning = FakeLearning(self)
         self.doctor = FakeDoctor(self)
+        add_models(self, self.wished)
         self.launching = FakeLaunching(self.wished)
         self.talk = FakeTalk(self.wished, self)
         self.stress = FakeStress(self.wished)

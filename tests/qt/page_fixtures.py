@@ -35,6 +35,7 @@ from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_launching import FakeRuns, FakeStress
 from tests.qt.fake_learning import FakeLearning
+from tests.qt.fake_library import add_models
 from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps, FakeVramUsers
 
 ANSWER = (
@@ -376,6 +377,7 @@ class FakeSession(QObject):
         self.talk = FakeTalk(self.calls, self)
         self.stress = FakeStress(self.calls)
         self.runs = FakeRuns(self.calls)
+        add_models(self, self.calls)
         self.log = ""
         self.ring = RingBuffer(1200)
 

@@ -64,6 +64,11 @@ def progress_text(progress: GetProgress) -> str:
         return say(
             f"engine.get.{progress.step}", done=progress.unpacked_bytes, id=progress.package, name=progress.package
         )
+    return download_text(download)
+
+
+def download_text(download: DownloadProgress) -> str:
+    """The same of any download."""
     parts = [say("engine.get.downloading", name=download.name)]
     if download.retry:
         return "  ·  ".join([*parts, say("download.retrying", n=download.retry)])

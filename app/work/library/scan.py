@@ -17,6 +17,7 @@ from app.common.problem import ParamValue, Problem, ProblemError, Severity
 from app.model.types import ModelInfo
 from app.planner.file_verdict import FileVerdict
 from app.work.downloads.types import Cancelled, check_cancelled
+from app.work.library.alike import AlikeHeaders
 from app.work.library.hub_cache import find_hub_cache
 from app.work.library.judge import Judge
 from app.work.library.ollama import find_ollama
@@ -149,6 +150,7 @@ class _Scanner:
         self.cancelled = cancelled
         self._on_batch = on_batch
         self.options = options
+        self._alike = AlikeHeaders()
         self._entries: list[Entry] = []
         self._seen: set[object] = set()
         self._batch: list[Entry] = []
@@ -204,7 +206,7 @@ class _Scanner:
         summary = self._store.summary(found.path)
         if summary is not None and _is_same_kind(summary, found) and not self._must_judge(summary):
             return _Read(found, summary, None, inode)
-        summary, model = summarise(found)
+        summary, model = summarise(found, self._alike)
         return _Read(found, summary, model, inode)
 
     def _must_judge(self, summary: Summary) -> bool:

@@ -10,6 +10,7 @@ from app.common.problem import Problem, ProblemError, Severity
 from app.model.file_types import quant_name
 from app.model.reader import read_model
 from app.model.types import ModelInfo, Role
+from app.work.library.alike import AlikeHeaders
 from app.work.library.types import EntryRole, FoundFile, Summary
 
 HALF_CODE = "library_unfinished"
@@ -20,14 +21,18 @@ _HALF = ("gguf_truncated", "gguf_truncated_header", "not_gguf_empty")
 _SETTINGS_LEFT_OUT = ("general.", "tokenizer.", "split.", "quantize.")
 
 
-def summarise(found: FoundFile) -> tuple[Summary, ModelInfo | None]:
-    """Read the header. Never raises: what cannot be read is a summary with its problem."""
+def summarise(found: FoundFile, alike: AlikeHeaders) -> tuple[Summary, ModelInfo | None]:
+    """Read the header, unless it is that of a file seen before. Never raises: what cannot be read is a summary with its
+    problem."""
     if found.unfinished:
         return _unfinished(found), None
-    try:
-        model = read_model(found.path)
-    except ProblemError as error:
-        return _failed(found, error.problem), None
+    model = alike.find(found.path)
+    if model is None:
+        try:
+            model = read_model(found.path)
+        except ProblemError as error:
+            return _failed(found, error.problem), None
+        alike.keep(model)
     return summary_of(model), model
 
 

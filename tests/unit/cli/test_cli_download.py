@@ -56,7 +56,7 @@ def test_that_a_quantisation_is_fetched_checked_and_listed_by_models(download, r
 
 
 def test_that_a_folder_may_be_named(download, tmp_path):
-    assert download("me/tiny-GGUF", "--file", "tiny-Q8_0.gguf", "--into", tmp_path).code == 0
+    assert download("me/tiny-GGUF", "--pick", "tiny-Q8_0.gguf", "--into", tmp_path).code == 0
     assert (tmp_path / "me" / "tiny-GGUF" / "tiny-Q8_0.gguf").read_bytes() == TINY
 
 

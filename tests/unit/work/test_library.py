@@ -15,6 +15,7 @@ from app.planner.devices import DeviceWishes
 from app.planner.file_verdict import FileVerdict, VerdictKind
 from app.planner.types import Wishes
 from app.work.library import scan as scan_module
+from app.work.library.alike import AlikeHeaders
 from app.work.library.judge import Judge
 from app.work.library.places import all_places, known_places
 from app.work.library.scan import ScanOptions, scan_library
@@ -334,3 +335,19 @@ def test_that_the_words_name_layers_and_sizes(look, moe, snapshot):
     assert size_class(None, None) == "—"
     dense = FileVerdict(VerdictKind.LAYERS_IN_RAM, 8192, layers_in_ram=5, layers=33)
     assert "5 layers of 33" in entry_words(replace(entry, verdict=dense))
+
+
+def test_that_a_copy_is_known_by_its_header_and_a_file_that_differs_in_one_tensor_is_not(moe, tmp_path):
+    seen = AlikeHeaders()
+    first = read_model(moe)
+    seen.keep(first)
+    copy = copy_sparse(moe, tmp_path / "copy.gguf")
+    assert replace(seen.find(str(copy)), path=first.path, parts=first.parts) == first
+    assert seen.find(str(copy)).path == str(copy)
+    data = bytearray(copy.read_bytes()[: 1 << 16])
+    at = data.index(b"blk.7.ffn_down_exps")
+    data[at + 4] = ord("6")
+    with copy.open("r+b") as file:
+        file.write(data)
+    assert seen.find(str(copy)) is None
+    assert seen.find(str(tmp_path / "none.gguf")) is None

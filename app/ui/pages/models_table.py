@@ -1,0 +1,262 @@
+"""The table of model files: sorted by any column, filtered by words, opened with Enter or a double click."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from typing_extensions import override
+
+from app.common.units import size_text
+from app.planner.file_verdict import RUNS, VerdictKind
+from app.ui.theme.fonts import scaled, tabular
+from app.ui.theme.manager import ThemeManager
+from app.words import say
+from app.work.library.types import Entry, EntryRole
+from app.work.library.words import entry_words, size_class, speed_words
+
+Index = QModelIndex | QPersistentModelIndex
+
+_NO_INDEX = QModelIndex()
+COLUMNS = ("name", "size", "quant", "params", "verdict", "speed", "source")
+_RIGHT = frozenset({"size", "speed"})
+_RANK = {kind: rank for rank, kind in enumerate(VerdictKind)}
+_WORST = len(_RANK)
+_SORT = Qt.ItemDataRole.UserRole
+_OK, _SLOW, _BAD = "●", "◐", "✕"
+
+
+class Shown(StrEnum):
+    """Which files the table shows; ``models.shown.<value>`` are the words."""
+
+    RUNNING = "running"
+    MODELS = "models"
+    ALL = "all"
+
+
+class EntriesModel(QAbstractTableModel):
+    """The entries as rows."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: tuple[Entry, ...] = ()
+
+    def set_rows(self, rows: tuple[Entry, ...]) -> None:
+        """Show these; new ones behind the known ones leave the selection where it is."""
+        old = len(self._rows)
+        if len(rows) > old and rows[:old] == self._rows:
+            self.beginInsertRows(_NO_INDEX, old, len(rows) - 1)
+            self._rows = rows
+            self.endInsertRows()
+        elif rows != self._rows:
+            self.beginResetModel()
+            self._rows = rows
+            self.endResetModel()
+
+    def entry(self, row: int) -> Entry:
+        """The entry of a row."""
+        return self._rows[row]
+
+    @override
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    @override
+    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    @override
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return say(f"models.column.{COLUMNS[section]}")
+        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    @override
+    def data(self, index: Index, role: int = 0) -> object:
+        if not index.isValid():
+            return None
+        entry, column = self._rows[index.row()], COLUMNS[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return text_of(entry, column)
+        if role == _SORT:
+            return _sort_key(entry, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(index.column())
+        if role == Qt.ItemDataRole.ForegroundRole and column == "verdict":
+            return ThemeManager.of_app().tokens.color(_tone(entry))
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return entry_words(entry) if column == "verdict" else "\n".join(entry.summary.files)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{say(f'models.column.{column}')}: {text_of(entry, column)}"
+        return None
+
+
+def text_of(entry: Entry, column: str) -> str:
+    """What a cell says."""
+    summary = entry.summary
+    if column == "name":
+        return entry.name
+    if column == "size":
+        return size_text(summary.file_bytes)
+    if column == "quant":
+        return summary.quant or "—"
+    if column == "params":
+        return size_class(summary.parameters, summary.active_parameters)
+    if column == "verdict":
+        return f"{_mark(entry)} {_short(entry)}"
+    return speed_words(entry.verdict) if column == "speed" else say(f"library.source.{entry.source.value}")
+
+
+def _short(entry: Entry) -> str:
+    """A problem's whole sentence is for the line below the table; here its kind is enough."""
+    if entry.summary.problem is not None:
+        return say(f"library.role.{entry.summary.role.value}")
+    if entry.verdict is not None and entry.verdict.kind is VerdictKind.TOO_BIG:
+        return say("models.too_big", missing=entry.verdict.missing_bytes)
+    return entry_words(entry)
+
+
+def _mark(entry: Entry) -> str:
+    """A sign beside the colour."""
+    if not entry.is_model or entry.verdict is None:
+        return "·" if entry.summary.problem is None else _BAD
+    if not entry.verdict.runs:
+        return _BAD
+    return _OK if entry.verdict.kind in (VerdictKind.GPU, VerdictKind.EXPERTS_IN_RAM) else _SLOW
+
+
+def _tone(entry: Entry) -> str:
+    return {_OK: "ok", _SLOW: "warning", _BAD: "error"}.get(_mark(entry), "text_dim")
+
+
+def _sort_key(entry: Entry, column: str) -> object:
+    summary, verdict = entry.summary, entry.verdict
+    if column == "size":
+        return summary.file_bytes
+    if column == "params":
+        return summary.parameters or 0
+    if column == "speed":
+        return 0.0 if verdict is None or verdict.decode_tps is None else verdict.decode_tps
+    if column == "verdict":
+        if not entry.is_model:
+            return (_WORST + list(EntryRole).index(summary.role) + 1) * 1000
+        in_ram = 0 if verdict is None else min(verdict.expert_layers_in_ram or 0, 999)
+        return (_WORST if verdict is None else _RANK[verdict.kind]) * 1000 + in_ram
+    return text_of(entry, column).lower()
+
+
+def _alignment(section: int) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if COLUMNS[section] in _RIGHT else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
+
+
+class EntryFilter(QSortFilterProxyModel):
+    """Rows that hold every word, of the kind that is shown."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._words: tuple[str, ...] = ()
+        self._shown = Shown.MODELS
+        self.setSortRole(_SORT)
+        self.setDynamicSortFilter(True)
+
+    def set_filter(self, text: str, shown: Shown) -> None:
+        """Words in any order; which kinds."""
+        self.beginResetModel()
+        self._words, self._shown = tuple(text.lower().split()), shown
+        self.endResetModel()
+
+    @override
+    def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:
+        model = self.sourceModel()
+        assert isinstance(model, EntriesModel)
+        entry = model.entry(source_row)
+        if not _is_shown(entry, self._shown):
+            return False
+        text = " ".join((entry.path, *(text_of(entry, column) for column in COLUMNS), entry.summary.title)).lower()
+        return all(word in text for word in self._words)
+
+
+def _is_shown(entry: Entry, shown: Shown) -> bool:
+    if shown is Shown.ALL:
+        return True
+    if shown is Shown.RUNNING:
+        return entry.is_model and entry.verdict is not None and entry.verdict.kind in RUNS
+    return entry.summary.role in (EntryRole.MODEL, EntryRole.UNFINISHED, EntryRole.UNREADABLE)
+
+
+class ModelsTable(QTableView):
+    """``opened(path)``: Enter or a double click on a model. ``selected`` when another row is current."""
+
+    opened = Signal(str)
+    selected = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.entries = EntriesModel(self)
+        self.filter = EntryFilter(self)
+        self.filter.setSourceModel(self.entries)
+        self.setModel(self.filter)
+        self.setAccessibleName(say("models.table"))
+        self.setFont(tabular(scaled(self.font(), 0.96)))
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setFrameShape(QTableView.Shape.NoFrame)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setTabKeyNavigation(False)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setSortingEnabled(True)
+        self.sortByColumn(COLUMNS.index("verdict"), Qt.SortOrder.AscendingOrder)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 10)
+        self._set_up_header()
+        self.doubleClicked.connect(self._on_double_click)
+        self.selectionModel().currentRowChanged.connect(self.selected)
+
+    def _set_up_header(self) -> None:
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setResizeContentsPrecision(40)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(self.fontMetrics().horizontalAdvance("0") * 7)
+
+    @property
+    def current(self) -> Entry | None:
+        """The entry of the current row."""
+        index = self.currentIndex()
+        return self.entries.entry(self.filter.mapToSource(index).row()) if index.isValid() else None
+
+    @Slot(QModelIndex)
+    def _on_double_click(self, _: QModelIndex) -> None:
+        self.open_current()
+
+    def open_current(self) -> None:
+        """Open the model of the current row; another kind of file is not opened."""
+        entry = self.current
+        if entry is not None and entry.is_model:
+            self.opened.emit(entry.path)
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.open_current()
+            return
+        super().keyPressEvent(event)

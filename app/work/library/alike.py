@@ -1,0 +1,76 @@
+"""Headers that were seen before under another name: a copy in another program's folder is not parsed again.
+
+Two files count as alike when their sizes, the first 64 KiB (all settings in front of the vocabulary) and the end of the
+header (the whole tensor table and what stands in front of it) are the same bytes. What is not compared is the middle of
+the vocabulary, which no plan looks at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from dataclasses import dataclass, replace
+
+from app.model.types import ModelInfo
+
+_HEAD = 64 << 10
+_MOST = 512
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    tail_start: int
+    tail_end: int
+    tail_hash: bytes
+    model: ModelInfo
+
+
+class AlikeHeaders:
+    """Models of single files by their first bytes and their size. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, bytes], _Seen] = {}
+        self._lock = threading.Lock()
+
+    def find(self, path: str) -> ModelInfo | None:
+        """The same model under this path; None when its header has to be read."""
+        try:
+            with open(path, "rb") as file:
+                key = (os.fstat(file.fileno()).st_size, _hash(file.read(_HEAD)))
+                with self._lock:
+                    seen = self._seen.get(key)
+                if seen is None:
+                    return None
+                file.seek(seen.tail_start)
+                same = _hash(file.read(seen.tail_end - seen.tail_start)) == seen.tail_hash
+        except OSError:
+            return None
+        return replace(seen.model, path=path, parts=(path,)) if same else None
+
+    def keep(self, model: ModelInfo) -> None:
+        """Remember a model of one file."""
+        if len(model.parts) != 1 or not model.tensors:
+            return
+        end = min(tensor.offset for tensor in model.tensors)
+        start = max(0, end - _table_bytes(model) - _HEAD)
+        try:
+            with open(model.path, "rb") as file:
+                key = (os.fstat(file.fileno()).st_size, _hash(file.read(_HEAD)))
+                file.seek(start)
+                tail = _hash(file.read(end - start))
+        except OSError:
+            return
+        with self._lock:
+            self._seen[key] = _Seen(start, end, tail, model)
+            if len(self._seen) > _MOST:
+                del self._seen[next(iter(self._seen))]
+
+
+def _table_bytes(model: ModelInfo) -> int:
+    """Length of the tensor table: name, number and lengths of dimensions, type, offset (ggml/docs/gguf.md)."""
+    return sum(8 + len(t.name.encode("utf-8", "replace")) + 4 + 8 * len(t.shape) + 4 + 8 for t in model.tensors)
+
+
+def _hash(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
