@@ -92,3 +92,14 @@ def test_that_a_child_is_not_slowed_down_in_the_background(under_wine):
         child.stdout.close()
         child.kill_tree()
         child.reap()
+
+
+def test_that_preferred_cpus_forbid_nothing_and_start_the_program_all_the_same():
+    spec = ChildSpec((sys.executable, "-c", "print('here')"), dict(os.environ), (0,), prefers_cpus=True)
+    child = launch(spec)
+    with child.stdout as stream:
+        told = stream.read()
+    child.wait_exit()
+    assert child.affinity() in (None, (0,))  # Wine keeps no CPU sets; Windows gives back what was asked for
+    assert child.reap() == 0
+    assert b"here" in told
