@@ -39,6 +39,7 @@ from app.session.models_parts import models_parts
 from app.session.other_apps_controller import OtherAppsController
 from app.session.paste_controller import PasteController
 from app.session.plan_files_controller import PlanFilesController, with_recent
+from app.session.plan_shelf_controller import PlanShelfController
 from app.session.run_controller import RunController
 from app.session.settings_keeper import SettingsKeeper
 from app.session.snapshot_files import read_machine, saved_machine
@@ -103,6 +104,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.plan_files.hash_of = self.engines.hash_of
         self.plan_files.cpu_of = lambda: self.hardware.cpu if self.hardware else None
         self.plan_files.stamp_of, self.plan_files.on_stamp = self.stress.stamp_of, self.stress.take_over
+        self.shelf = PlanShelfController(self._jobs, self.paths, self._board, self.plan_files, self)
         self.paste = PasteController(self._jobs, self._board, self)
         self.launching = LaunchController(
             self._jobs,

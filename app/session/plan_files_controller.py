@@ -20,6 +20,7 @@ from app.words import say, say_problem
 from app.work.exporting import command_text, export_any, export_plan
 from app.work.plan_file import SavedPlan, read_plan_file
 from app.work.plan_opening import open_plan
+from app.work.plan_shelf import Labels, labels_of, write_labels
 from app.work.planning import plan_and_notes
 from app.work.stress_stamp import StressStamp
 
@@ -103,8 +104,11 @@ class PlanFilesController(QObject):
         if target is None or plan is None or inputs is None:
             return False
         try:
+            labels = labels_of(Path(target))  # a name and a note outlive the plan's next version
             engine = self.hash_of(None if self.binary is None else self.binary.path)
             export_plan(Path(target), plan, inputs.model, inputs.capabilities, engine, self.stamp_of(plan))
+            if labels != Labels():
+                write_labels(Path(target), labels)
         except ProblemError as error:
             self.message_raised.emit(error.problem)
             return False

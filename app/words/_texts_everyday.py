@@ -124,4 +124,32 @@ _FOREIGN: Entries = {
     ),
 }
 
-ENTRIES: Entries = {**_WINDOW, **_CHAT, **_TRAY, **_FOREIGN}
+_SHELF: Entries = {
+    "shelf.title": ("Plans of this model", "此模型的方案"),
+    "shelf.empty": (
+        "No plan is kept for this model yet. Give the plan on the board a name, write down what it is for, and keep it.",
+        "此模型还没有保存的方案。给当前方案起个名字，写下用途，然后保存。",
+    ),
+    "shelf.column.name": ("Name", "名称"),
+    "shelf.column.context": ("Context", "上下文"),
+    "shelf.column.saved": ("Saved", "保存时间"),
+    "shelf.column.note": ("Note", "备注"),
+    "shelf.name_hint": ("Name, for example: long documents", "名称，例如：长文档"),
+    "shelf.note_hint": (
+        "Note: what it is for, how fast it was, what to watch",
+        "备注：用途、速度、注意事项",
+    ),
+    "shelf.keep": ("Keep the plan on the board", "保存当前方案"),
+    "shelf.keep_note": ("Under this name, as one more plan of this model", "以此名称另存为该模型的一个方案"),
+    "shelf.rename": ("Change name and note", "修改名称和备注"),
+    "shelf.delete": ("Delete", "删除"),
+    "shelf.delete_really": ("Delete {n:count plan|plans} for good", "永久删除 {n} 个方案"),
+    "shelf.router": ("Router preset…", "路由预设…"),
+    "shelf.router_note": (
+        "One file for llama-server --models-preset, with a section for each marked plan",
+        "生成一个用于 llama-server --models-preset 的文件，每个选中的方案一节",
+    ),
+    "shelf.open": ("Open", "打开"),
+}
+
+ENTRIES: Entries = {**_WINDOW, **_CHAT, **_TRAY, **_FOREIGN, **_SHELF}

@@ -27,6 +27,22 @@ class FakePlanFiles(QObject):
         return command_text(None, argv, shell)
 
 
+class FakeShelf(QObject):
+    """Speaks like ``app.session.plan_shelf_controller.PlanShelfController``; wishes are written down."""
+
+    changed = Signal()
+
+    def __init__(self, wished, parent=None):
+        super().__init__(parent)
+        self.wished = wished
+        self.plans = ()
+
+    def __getattr__(self, name):
+        if name not in ("look", "keep", "relabel", "remove", "open", "export_router"):
+            raise AttributeError(name)
+        return lambda *args: self.wished.append((f"shelf_{name}", *args))
+
+
 class FakePaste(QObject):
     """Speaks like ``app.session.paste_controller.PasteController``: nothing was pasted."""
 

@@ -26,7 +26,7 @@ from app.work.planning import plan_inputs
 from tests.qt.fake_chat import FakeTalk
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
-from tests.qt.fake_files import FakePaste, FakePlanFiles
+from tests.qt.fake_files import FakePaste, FakePlanFiles, FakeShelf
 from tests.qt.fake_launching import FakeLaunching, FakeRuns, FakeStress
 from tests.qt.fake_learning import FakeLearning
 from tests.qt.fake_library import add_models
@@ -70,6 +70,7 @@ class FakeSession(QObject):
         self.wished = []
         self.plan_files = FakePlanFiles(self.wished, self)
         self.paste = FakePaste(self)
+        self.shelf = FakeShelf(self.wished, self)
         self.engines = FakeEngines(self)
         self.learning = FakeLearning(self)
         self.doctor = FakeDoctor(self)

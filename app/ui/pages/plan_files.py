@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from app.session.app_session import AppSession
     from app.ui.dialogs.compare_plans import CompareDialog
     from app.ui.dialogs.paste_command import PasteDialog
+    from app.ui.dialogs.plan_shelf import PlanShelfDialog
 
 EXPORTS = {
     "cmd": ".bat",
@@ -39,6 +40,7 @@ class PlanFileActions(QObject):
         self._page = page
         self._paste: PasteDialog | None = None
         self._compare: CompareDialog | None = None
+        self._shelf: PlanShelfDialog | None = None
         session.plan_files.comparison_changed.connect(self._on_comparison)
         session.paste.offered.connect(self.paste_text)
 
@@ -125,6 +127,15 @@ class PlanFileActions(QObject):
         if path:
             self._session.paste.take_file(path)
 
+    @Slot()
+    def shelf(self) -> None:
+        """Open the plans that are kept for this model."""
+        from app.ui.dialogs.plan_shelf import PlanShelfDialog
+
+        if self._shelf is None:
+            self._shelf = PlanShelfDialog(self._session, self._page)
+        self._shelf.open_shelf()
+
     # Exports.
 
     @Slot(str)
@@ -165,6 +176,7 @@ def plan_menu(actions: PlanFileActions, session: AppSession, parent: QWidget) ->
         ("planfile.open", "Ctrl+Shift+O", actions.open),
     ):
         _add(menu, code, keys).triggered.connect(slot)
+    _add(menu, "shelf.title", "").triggered.connect(actions.shelf)
     recent = _RecentMenu(session, menu)
     menu.addMenu(recent)
     menu.addSeparator()
