@@ -45,7 +45,7 @@ def test_that_the_reference_model_has_the_types_of_the_published_file():
     assert len(reference_model().expert_blocks) == 48
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("path", MACHINES, ids=lambda p: p.stem)
 @pytest.mark.parametrize("language", list(Language))
 def test_that_every_machine_gets_a_verdict_without_a_gap(path, language):
@@ -94,6 +94,7 @@ def test_that_a_machine_too_small_is_told_the_cheapest_thing_that_makes_it_fit()
     assert second.startswith("A second RAM module would make it fit, and decode about ×1.")
 
 
+@pytest.mark.slow
 def test_that_programs_on_the_card_are_named_with_what_closing_them_gives():
     two = _load("desktop-two-unequal-gpus")
     gain = next(g for g in judge_machine(two).gains if g.code == "close_programs")

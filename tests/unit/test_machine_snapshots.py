@@ -78,7 +78,7 @@ def test_that_verdict_findings_and_facts_are_sentences(name, language):
         assert fact.value is not None or fact.hint
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", PATHS)
 def test_that_a_plan_can_be_made_for_it(name, model):
     snapshot = load_snapshot(PATHS[name])

@@ -100,6 +100,7 @@ def test_that_every_fact_has_source_and_confidence_and_an_unknown_one_a_hint(eng
         assert fact["confidence"] != "unknown" or fact["hint"]
 
 
+@pytest.mark.share(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="the Linux probes")
 @pytest.mark.parametrize("name", ["ultra5-125h", "ryzen-8540u", "wsl2-12cpu"])
 def test_that_the_linux_probes_run_again_from_the_file(tmp_path, monkeypatch, name, engine):

@@ -81,6 +81,7 @@ def test_that_without_a_size_an_example_is_shown(fits):
     assert "--size-gib 17.3" in said.sentence
 
 
+@pytest.mark.slow
 def test_that_a_plan_of_a_file_too_large_says_the_same(run, moe):
     said = run("plan", moe, "--json", "--hardware", NO_GPU, "--device", "CUDA0=600", "--ram-mib", "8", "--ctx", "4096")
     assert said.code == 1

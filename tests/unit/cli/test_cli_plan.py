@@ -37,6 +37,7 @@ def test_that_plan_prints_the_keys_of_the_contract(plan, moe):
     assert said.json["figures"] == "estimated"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("options", [(), ("--device", "CUDA0=900"), ("--device", "CUDA0=450"), ("--ram-mib", "60")])
 @pytest.mark.parametrize("cache", [(), ("--prompt-cache-mib", "64")])
 def test_that_totals_are_sums_and_fits_follows_from_them(plan, options, cache):
@@ -53,6 +54,7 @@ def test_that_every_option_of_a_wish_is_one_of_plan(run):
     assert set(WISH_OPTIONS) <= {field.name for field in dataclasses.fields(Wishes)}
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("mode", LOAD_MODES)
 def test_that_the_way_to_read_weights_can_be_chosen(plan, mode):
     argv = plan("--load-mode", mode).json["argv"]
@@ -77,6 +79,7 @@ def test_that_two_gpus_are_planned_together_and_one_that_gains_nothing_is_told(p
     assert argv[argv.index("-dev") + 1] == "CUDA1"
 
 
+@pytest.mark.slow
 def test_that_a_model_too_large_for_either_gpu_is_spread_over_both(plan):
     said = plan("--device", "CUDA0=150", "--device", "CUDA1=136", "--reserve-mib", "0")
     argv = said.json["argv"]
@@ -152,6 +155,7 @@ def test_that_a_move_that_cannot_be_made_gives_its_reason(plan, place, code):
     assert said.sentence.startswith("Error: ")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_that_every_preset_makes_a_plan(plan, preset):
     said = plan("--device", "CUDA0=1024", "--preset", preset)
@@ -298,6 +302,7 @@ def test_that_a_dense_model_gets_a_plan_and_a_note(run, dense):
     assert _codes(said)["dense_model"] == "info"
 
 
+@pytest.mark.slow
 def test_that_the_trades_are_options_of_the_same_command(run, moe):
     asked = ("--hardware", NO_GPU, "--device", "CUDA0=187", "--ctx", "16384", "--reserve-mib", "0")
     offers = run("plan", moe, "--json", *asked).json["trades"]

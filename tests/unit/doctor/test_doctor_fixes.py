@@ -32,6 +32,7 @@ def fix_of(told):
     return found[0], found[0].fix
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("stage", ["weights", "kv", "compute"])
 def test_that_a_card_that_ran_out_gets_fewer_expert_layers_by_what_was_missing(q3_header, stage):
     before = ["0.1 I load_tensors:        CUDA0 model buffer size =  8000.00 MiB"] if stage != "weights" else []

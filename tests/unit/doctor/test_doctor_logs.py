@@ -32,7 +32,7 @@ def test_that_a_failed_run_has_its_one_error_first(name):
     assert findings[0].evidence
 
 
-@pytest.mark.share(10)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", GOOD)
 def test_that_the_log_of_a_good_run_has_no_error(name):
     findings = found(log_lines(name))

@@ -26,14 +26,14 @@ def test_that_a_failed_log_gives_its_class(name):
     assert say_problem(problem)
 
 
-@pytest.mark.share(10)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", GOOD)
 def test_that_a_good_log_gives_no_error(name):
     assert find_failure(log_lines(name)) is None
     assert explain_exit(0, log_lines(name)) is None
 
 
-@pytest.mark.share(15)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", log_names())
 def test_that_only_the_logs_with_a_warning_warn(name):
     codes = [problem.code for problem in find_warnings(log_lines(name))]

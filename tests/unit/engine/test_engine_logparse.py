@@ -133,6 +133,7 @@ def test_that_a_tensor_name_is_read_from_its_override_line():
     assert parse_log_line(line) == OverrideConfirmed("blk.0.ffn_gate_exps.weight", "CUDA_Host")
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", log_names("good-") + log_names("gen-"))
 def test_that_good_logs_have_no_error_lines(name):
     assert read(name).errors == []

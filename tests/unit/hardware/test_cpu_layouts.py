@@ -44,6 +44,7 @@ def test_that_a_stacked_cache_on_one_of_two_dies_is_told_by_its_size(tmp_path):
     assert "96 MiB" in say_problem(finding)
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("sizes", [(96,), (32, 32), (96, 96), (16, 16, 16, 16)])
 def test_that_equal_dies_give_no_advice(tmp_path, sizes):  # field report CPU-10, B
     facts = _linux(tmp_path, *_dies(*sizes))

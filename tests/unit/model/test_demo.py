@@ -43,6 +43,7 @@ def test_that_a_good_demo_model_is_left_alone(demo):
     assert demo.stat().st_mtime_ns == before
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize("damaged", [False, True])
 def test_that_a_missing_or_damaged_demo_model_is_made_again_with_the_same_bytes(demo, tmp_path, damaged):
     path = tmp_path / "demo.gguf"
@@ -52,6 +53,7 @@ def test_that_a_missing_or_damaged_demo_model_is_made_again_with_the_same_bytes(
     assert path.read_bytes() == demo.read_bytes()
 
 
+@pytest.mark.slow
 def test_that_the_gguf_package_reads_the_same_tensors(demo):
     theirs = {
         tensor.name: (tuple(int(n) for n in tensor.shape), tensor.tensor_type.name, tensor.n_bytes, tensor.data_offset)

@@ -65,7 +65,7 @@ def test_that_a_pasted_command_is_read_as_its_shell_would(name):
     assert dict(pasted.variables) == entry["variables"]
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_that_command_to_plan_to_command_changes_no_effective_option(qwen3, imported, name):
     command, result = imported(name)
@@ -78,7 +78,7 @@ def test_that_command_to_plan_to_command_changes_no_effective_option(qwen3, impo
     assert [g.words for g in command.kept] == _in_order(command.kept, result.plan.argv)
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_that_our_own_command_can_be_pasted_back(qwen3, imported, name):
     first = imported(name)[1].plan.argv
@@ -97,7 +97,7 @@ def _in_order(kept, argv):
     return found
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_that_the_plan_has_the_context_slots_and_places_of_the_command(qwen3, imported, name):
     entry = COMMANDS[name]

@@ -57,6 +57,7 @@ def test_that_a_mistake_is_found_with_its_place(pattern):
     assert (caught.value.reason, caught.value.position) == BAD[pattern]
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="ab.*+?()[]{}|^$\\,-0d9:=<!_", max_size=14))
 @settings(max_examples=300, deadline=None)
 def test_that_whatever_is_taken_compiles_in_python(pattern):

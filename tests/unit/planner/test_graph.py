@@ -118,6 +118,7 @@ PRINTED = (
 )
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("name", "build", "n_ctx", "n_ubatch", "card", "host"), PRINTED)
 def test_that_what_engines_printed_on_other_machines_is_met(real_headers, name, build, n_ctx, n_ubatch, card, host):
     model = real_headers[name]
@@ -150,7 +151,7 @@ def test_that_experts_in_ram_are_copied_to_a_card_but_not_to_a_remote_one(real_h
     assert copied - left >= largest // 2
 
 
-@pytest.mark.share(20)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("architecture", sorted(ARCH_TENSORS))
 def test_that_every_architecture_gets_a_figure(architecture):
     model = replace(arch_model(architecture, 3), architecture=architecture)

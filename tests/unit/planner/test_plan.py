@@ -33,6 +33,7 @@ def _ram_read_mib(model, plan):
     return sum(active_bytes(model, t) for t in experts) / MIB
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("name", "budget_mib", "best_known", "engine_fit"),
     [
@@ -163,6 +164,7 @@ def test_that_what_is_left_beside_fewer_layers_is_filled_with_experts(real_heade
     assert all(int(name.split(".")[1]) >= 25 - homed for name in on_gpu if name.startswith("blk."))
 
 
+@pytest.mark.share(1)
 @pytest.mark.parametrize(("name", "budget_mib"), [("qwen3-30b", 900), ("qwen3-30b", 4096), ("gpt-oss-20b", 1500)])
 def test_that_the_cache_goes_to_ram_where_that_reads_clearly_less_than_fewer_layers(real_headers, name, budget_mib):
     model = real_headers[name]

@@ -42,6 +42,7 @@ def _english():
     set_language(Language.EN)
 
 
+@pytest.mark.slow
 def test_that_a_card_which_takes_experts_out_of_ram_is_worth_it(real_headers):
     inputs = _inputs(real_headers["deepseek-v2-lite"], 6, 3)
     answer = _answer(inputs)

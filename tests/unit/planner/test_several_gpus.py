@@ -137,13 +137,8 @@ def test_that_a_home_can_be_given_to_a_gpu_that_had_none():
     assert runs == (("RPC0", 4), ("CUDA1", 3))
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        (4096, 8192),
-        *(pytest.param(sizes, marks=pytest.mark.slow) for sizes in ((8192, 4096), (5000, 3000, 2000), (900, 8192))),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [(4096, 8192), (8192, 4096), (5000, 3000, 2000), (900, 8192)])
 def test_that_two_gpus_read_less_from_ram_than_the_better_one_and_both_fit(real_headers, sizes):
     model = real_headers["qwen3-30b"]
     both = _plan(model, _cards(*sizes))

@@ -47,6 +47,7 @@ def test_that_a_smaller_cache_type_is_offered_with_what_it_frees_gains_and_costs
     assert offer.decode_gain_tps > 1
 
 
+@pytest.mark.slow
 def test_that_offers_come_best_first(real_headers):
     shares = [t.decode_gain_share for t in _offers(_inputs(real_headers["qwen3-30b"], 8))]
     assert len(shares) > 3
@@ -92,6 +93,7 @@ def test_that_a_plan_which_leaves_vram_unused_is_offered_the_best_one(real_heade
     assert offers[0].expert_layers > 10
 
 
+@pytest.mark.slow
 def test_that_a_larger_micro_batch_is_offered_for_the_prompt_and_says_that_it_slows_decode(real_headers):
     model = real_headers["qwen3-30b"]
     offer = _named(_offers(_inputs(model, 8)), "ubatch")
@@ -102,6 +104,7 @@ def test_that_a_larger_micro_batch_is_offered_for_the_prompt_and_says_that_it_sl
     assert _named(_offers(_inputs(model, 8, kind=DeviceKind.RPC)), "ubatch") is None
 
 
+@pytest.mark.slow
 def test_that_what_other_programs_hold_is_an_offer_that_only_the_user_can_take(real_headers):
     offer = _named(_offers(_inputs(real_headers["qwen3-30b"], 8)), "close_programs")
     assert offer.freed_bytes == GIB
