@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from app.common.units import MIB
 from app.hardware.types import GpuInfo, HardwareSnapshot
+from app.hardware.vram_speeds import with_spec_bandwidths
 
 ENGINE_SOURCE = "engine"
 """The source name of facts that ``llama-server --list-devices`` told."""
@@ -91,7 +92,8 @@ def with_engine_devices(snapshot: HardwareSnapshot, devices: tuple[EngineDevice,
     sources = {key: value for key, value in snapshot.sources.items() if not _GPU_KEY.match(key)}
     for i, (_, told) in enumerate(listed):
         sources.update({f"gpus.{i}.{field}" if field else f"gpus.{i}": source for field, source in told.items()})
-    return dataclasses.replace(snapshot, gpus=tuple(gpu for gpu, _ in listed), sources=sources, engine_asked=True)
+    gpus = tuple(gpu for gpu, _ in listed)
+    return with_spec_bandwidths(dataclasses.replace(snapshot, gpus=gpus, sources=sources, engine_asked=True))
 
 
 def _without_engine(snapshot: HardwareSnapshot) -> tuple[list[GpuInfo], list[dict[str, str]]]:

@@ -35,6 +35,7 @@ from app.hardware.join import join_gpus
 from app.hardware.memory_common import MemoryFacts, summarise_modules, theoretical_gbs
 from app.hardware.sysfs import read_text
 from app.hardware.types import CoreKind, CpuInfo, GpuInfo, HardwareSnapshot, MemoryInfo, PowerInfo
+from app.hardware.vram_speeds import with_spec_bandwidths
 
 T = TypeVar("T")
 _IS_WINDOWS = sys.platform == "win32"
@@ -71,7 +72,7 @@ def probe() -> HardwareSnapshot:
     cpu = _probe_cpu(notes)
     memory = _probe_memory(notes, cpu)
     gpus = _probe_gpus(notes)
-    return HardwareSnapshot(
+    snapshot = HardwareSnapshot(
         taken_at=datetime.now().astimezone().isoformat(timespec="seconds"),
         os=notes.attempt("os_probe_failed", _os_name, sys.platform),
         cpu=cpu,
@@ -81,6 +82,7 @@ def probe() -> HardwareSnapshot:
         problems=tuple(notes.problems),
         power=notes.attempt("power_probe_failed", power.read_power, PowerInfo()),
     )
+    return with_spec_bandwidths(snapshot)
 
 
 def windows_name(major: int, build: int) -> str:

@@ -19,6 +19,7 @@ from app.common.jsonable import from_json, to_json
 from app.common.problem import fail
 from app.hardware.cpu_choice import CpuLimits, choose_cpus
 from app.hardware.types import CoreKind, CpuCore, HardwareSnapshot
+from app.hardware.vram_speeds import with_spec_bandwidths
 
 VERSION = 1
 _LARGEST_FILE = 4 * 1024 * 1024
@@ -49,7 +50,8 @@ def save_snapshot(path: Path, snapshot: HardwareSnapshot) -> None:
 
 
 def load_snapshot(path: Path) -> HardwareSnapshot:
-    """Read a file. Raises ProblemError ``snapshot_missing``, ``snapshot_unreadable`` or ``snapshot_newer``."""
+    """Read a file; published bandwidths of cards are added, which older versions did not know. Raises ProblemError
+    ``snapshot_missing``, ``snapshot_unreadable`` or ``snapshot_newer``."""
     try:
         data = _read(path)
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:  # ValueError: a NUL in the name
@@ -59,7 +61,7 @@ def load_snapshot(path: Path) -> HardwareSnapshot:
     if len(data) > _LARGEST_FILE:
         raise fail("snapshot_unreadable", ("more than 4 MiB",), path=str(path))
     try:
-        return snapshot_from_text(data.decode("utf-8-sig"))
+        return with_spec_bandwidths(snapshot_from_text(data.decode("utf-8-sig")))
     except _NewerVersionError as error:
         raise fail("snapshot_newer", (str(error),), path=str(path), version=error.version) from error
     except (ValueError, RecursionError) as error:

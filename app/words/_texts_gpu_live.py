@@ -7,6 +7,7 @@ from app.words.catalogue import Entries
 _USERS: Entries = {
     "machine.label.vram_users": ("Programs in VRAM", "占用显存的程序"),
     "source.gpu_counters": ("Windows counters", "Windows 计数器"),
+    "source.estimate_spec": ("maker's specification", "厂商公布的规格"),
     "source.drm": ("Linux DRM", "Linux DRM"),
     "vram_users.one": ("{name} {size:size}", "{name} {size:size}"),
     "vram_users.more": ("{named} and {n} more", "{named}，另有 {n} 个"),
