@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterable
@@ -134,6 +135,8 @@ def load_store(paths: AppPaths) -> EngineStore:
     """Read it; never raises. A damaged file is set aside, since the engines themselves can be looked at again."""
     path = store_file(paths)
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for ever
+            raise ValueError("no regular file")
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
         return from_json(EngineStore, json.loads(data.decode("utf-8-sig")))

@@ -58,6 +58,17 @@ def test_that_a_damaged_list_is_set_aside(paths, text):
     assert (store_file(paths).parent / "engines.json.bad").exists()
 
 
+@pytest.mark.parametrize("make", ["mkdir", "mkfifo"])
+def test_that_what_is_no_file_is_set_aside_and_nobody_waits_for_it(paths, servers, make):
+    if not hasattr(os, make):
+        pytest.skip("pipes in a folder are a matter of Unix")
+    store_file(paths).parent.mkdir(parents=True)
+    getattr(os, make)(store_file(paths))
+    assert load_store(paths) == EngineStore()
+    save_store(paths, EngineStore(engines=tuple(servers)))
+    assert len(load_store(paths).engines) == 3
+
+
 def test_that_what_was_in_use_before_can_be_gone_back_to(servers):
     store = EngineStore(engines=tuple(servers)).using("a").using("b").using("c").using("c")
     assert (store.current, store.previous) == ("c", ("b", "a"))
