@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.common.capabilities import Capabilities
 from app.common.problem import Problem
 from app.model.types import ModelInfo
 from app.monitor.ring import RingBuffer
@@ -12,6 +13,7 @@ from app.session.board_controller import BoardController
 from app.session.chat_controller import ChatController
 from app.session.run_controller import RunController
 from app.session.state import ChatState, RunState
+from app.work.engines import capabilities_of
 
 
 class BoardWishes:
@@ -28,6 +30,12 @@ class BoardWishes:
     def plan(self) -> Plan | None:
         """The plan on the board; None without a model or before the machine has been looked at."""
         return self._board.plan
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The options of the engine in use, or those of the reference build while there is none."""
+        inputs = self._board.inputs
+        return capabilities_of(None) if inputs is None else inputs.capabilities
 
     @property
     def expert_layers_total(self) -> int:

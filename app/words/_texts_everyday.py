@@ -152,4 +152,35 @@ _SHELF: Entries = {
     "shelf.open": ("Open", "打开"),
 }
 
-ENTRIES: Entries = {**_WINDOW, **_CHAT, **_TRAY, **_FOREIGN, **_SHELF}
+_PASSED: Entries = {
+    "passed.open": ("Sampling and chat template…", "采样与对话模板…"),
+    "passed.title": ("Sampling and chat template", "采样与对话模板"),
+    "passed.note": (
+        "Handed to llama-server as they are. They move no memory; an empty field leaves the engine's default.",
+        "原样传给 llama-server，不影响内存占用；留空则使用引擎默认值。",
+    ),
+    "passed.none": (
+        "This llama-server lists none of these options. Choose a newer one on the Settings page.",
+        "这个 llama-server 没有这些选项。请在设置页选择较新的版本。",
+    ),
+    "passed.default": ("engine's default", "引擎默认值"),
+    "passed.temp": ("Temperature", "温度"),
+    "passed.top_k": ("Top-k", "Top-k"),
+    "passed.top_p": ("Top-p", "Top-p"),
+    "passed.min_p": ("Min-p", "Min-p"),
+    "passed.repeat_penalty": ("Repeat penalty", "重复惩罚"),
+    "passed.chat_template": ("Chat template (name)", "对话模板（名称）"),
+    "passed.chat_template_file": ("Chat template (file)", "对话模板（文件）"),
+    "passed.jinja": ("Jinja templates", "Jinja 模板"),
+    "passed.reasoning_budget": ("Reasoning budget (tokens)", "推理预算（token）"),
+    "passed.sleep_idle": ("Unload when idle for (seconds)", "空闲多久后卸载（秒）"),
+    "passed.choose": ("Choose a file", "选择文件"),
+    "passed.apply": ("Apply", "应用"),
+    "passed.cancel": ("Cancel", "取消"),
+    "problem.passed_bad_value": (
+        "{option} cannot be “{value}”: a number from {least:num} to {most:num} is needed.",
+        "{option} 不能是“{value}”：需要 {least:num} 到 {most:num} 之间的数字。",
+    ),
+}
+
+ENTRIES: Entries = {**_WINDOW, **_CHAT, **_TRAY, **_FOREIGN, **_SHELF, **_PASSED}

@@ -107,6 +107,10 @@ class FakeSession(QObject):
         return self._columns.get(device, ())
 
     @property
+    def capabilities(self):
+        return capabilities_of(None)
+
+    @property
     def expert_layers_total(self):
         return len(self.model.expert_blocks) if self.model else 0
 

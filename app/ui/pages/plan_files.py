@@ -136,6 +136,15 @@ class PlanFileActions(QObject):
             self._shelf = PlanShelfDialog(self._session, self._page)
         self._shelf.open_shelf()
 
+    @Slot()
+    def pass_through(self) -> None:
+        """Open the form for sampling and the chat template."""
+        from app.ui.dialogs.pass_through import PassThroughDialog
+
+        dialog = PassThroughDialog(self._session, self._page)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
     # Exports.
 
     @Slot(str)
@@ -183,6 +192,7 @@ def plan_menu(actions: PlanFileActions, session: AppSession, parent: QWidget) ->
     _add(menu, "planfile.compare_before", "Ctrl+D").triggered.connect(actions.compare_before)
     _add(menu, "planfile.compare_file", "").triggered.connect(actions.compare_file)
     menu.addSeparator()
+    _add(menu, "passed.open", "").triggered.connect(actions.pass_through)
     _add(menu, "paste.open", "Ctrl+Shift+V").triggered.connect(actions.paste)
     _add(menu, "planfile.foreign", "").triggered.connect(actions.take_settings)
     return menu
