@@ -11,10 +11,12 @@ from typing import Any
 
 from app.common.problem import Problem, ProblemError, Severity
 from app.hardware.gpus_nvml import NvmlSession, open_nvml
+from app.monitor.held_back import TROUBLE
 from app.monitor.sample import Values
 
 METRICS = (
     "used", "free", "util", "mem_util", "power_w", "power_limit_w", "temperature", "clock", "pcie_width", "pcie_gen",
+    "held_back",
 )  # fmt: skip
 REOPEN_S = 10.0
 """How long a driver that went away is left alone before its library is opened anew."""
@@ -26,9 +28,9 @@ class NvmlSampler:
     The label is the card's UUID, or what ``labels`` calls it (the engine's name: CUDA0). Metrics: used and free in
     bytes, util (percent of the time that any kernel ran), mem_util (percent of the time that VRAM was read or
     written), power_w and power_limit_w, temperature (degrees Celsius), clock (MHz), pcie_width and pcie_gen (of this
-    moment). With ``pid`` also process: the bytes of that process (Linux tells; Windows tells nobody's under WDDM, and
-    in a container the numbers of processes differ). ``problem``: why there is nothing to tell, also while the driver
-    is away.
+    moment), held_back (the bits of what keeps the clock down, see held_back.py; 0: nothing). With ``pid`` also
+    process: the bytes of that process (Linux tells; Windows tells nobody's under WDDM, and in a container the numbers
+    of processes differ). ``problem``: why there is nothing to tell, also while the driver is away.
     """
 
     name = "nvml"
@@ -115,6 +117,7 @@ class NvmlSampler:
             "temperature": _number(session.ask("nvmlDeviceGetTemperature", handle, sensor, about=uuid)),
             "pcie_width": _number(session.ask("nvmlDeviceGetCurrPcieLinkWidth", handle, about=uuid)),
             "pcie_gen": _number(session.ask("nvmlDeviceGetCurrPcieLinkGeneration", handle, about=uuid)),
+            "held_back": _held_back(session, handle, uuid),
         }
 
     def _power_limit(self, session: NvmlSession, handle: Any, uuid: str) -> float | None:
@@ -134,6 +137,15 @@ class NvmlSampler:
         if session is None or handle is None:
             return None
         return _number(session.processes(handle, about=uuid).get(pid))
+
+
+def _held_back(session: NvmlSession, handle: Any, uuid: str) -> float | None:
+    """The newer name of the question first; drivers before 535 know only the older one."""
+    for question in ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"):
+        mask = session.ask(question, handle, about=uuid)
+        if mask is not None:
+            return float(int(mask) & TROUBLE)
+    return None
 
 
 def _number(value: float | None) -> float | None:

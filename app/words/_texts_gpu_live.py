@@ -40,4 +40,32 @@ _USERS: Entries = {
     "vram_users.asking": ("Asking who…", "正在查询占用者…"),
 }
 
-ENTRIES: Entries = {**_USERS}
+_HELD_BACK: Entries = {
+    "live.held_back": ("held back by {why}", "受限于{why}"),
+    "held_back.power_cap": ("its power limit", "功耗上限"),
+    "held_back.supply": ("the power supply", "供电"),
+    "held_back.heat": ("heat", "温度"),
+    "held_back.hardware": ("a hardware slowdown", "硬件降频"),
+    "problem.held_back_heat": (
+        "{device} slows itself down because of heat ({percent} % of the busy time in this minute, says its driver). Give "
+        "it air or a stronger fan profile.",
+        "{device} 因温度过高而降频（驱动报告，占这一分钟繁忙时间的 {percent} %）。请改善散热或调高风扇。",
+    ),
+    "problem.held_back_supply": (
+        "{device} is slowed down by its power supply ({percent} % of the busy time in this minute). Check the card's "
+        "power cables; on a laptop use its own power adapter.",
+        "{device} 因供电受限而降频（占这一分钟繁忙时间的 {percent} %）。请检查显卡供电线；笔记本请使用原装电源适配器。",
+    ),
+    "problem.held_back_hardware": (
+        "{device} is in a hardware slowdown ({percent} % of the busy time in this minute); its driver does not say why. "
+        "Look at its temperature and its power cables.",
+        "{device} 处于硬件降频状态（占这一分钟繁忙时间的 {percent} %），驱动没有说明原因。请查看温度和供电线。",
+    ),
+    "problem.held_back_power_cap": (
+        "{device} runs at its power limit of {watts:num} W ({percent} % of the busy time in this minute). That is usual "
+        "under full load; a higher limit makes prompts faster, decode hardly.",
+        "{device} 运行在 {watts:num} W 的功耗上限（占这一分钟繁忙时间的 {percent} %）。满载时属正常；调高上限能加快预填充，对解码几乎没有影响。",
+    ),
+}
+
+ENTRIES: Entries = {**_USERS, **_HELD_BACK}

@@ -74,3 +74,9 @@ def test_that_the_run_page_feeds_it_by_the_name_that_is_sampled(qtbot, name):
     session.run_changed.emit()
     assert page.live.text == ""
     session.setParent(page)
+
+
+def test_that_what_holds_a_card_back_is_said_beside_its_clock():
+    told = live_told({"gpu.CUDA0.clock": 1200.0, "gpu.CUDA0.held_back": 64.0}, ("CUDA0",))
+    assert told.text == "CUDA0  1 200 MHz · held back by heat"
+    assert "held back" not in live_told({"gpu.CUDA0.clock": 1200.0, "gpu.CUDA0.held_back": 0.0}, ("CUDA0",)).text

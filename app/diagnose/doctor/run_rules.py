@@ -2,7 +2,8 @@
 
 Names of figures are those of ``app/work/watching.py``; ``gpu.<device>.shared`` (bytes of system memory that Windows has
 given a card), ``gpu.<device>.clock`` (MHz), ``gpu.<device>.temperature`` (degrees Celsius), ``gpu.<device>.mem_util``
-(percent of the time that its memory is busy) and ``swap.used`` (bytes) are looked at where a sampler tells them.
+(percent of the time that its memory is busy), ``gpu.<device>.held_back`` (NVML's reasons for a low clock) and
+``swap.used`` (bytes) are looked at where a sampler tells them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from app.common.units import MIB
 from app.diagnose.doctor.types import Facts, Finding
 from app.diagnose.machine import NARROW_LANES
 from app.hardware.types import CoreKind, HardwareSnapshot
+from app.monitor.held_back import HARDWARE, HEAT, POWER_CAP, SUPPLY, reasons_of
 from app.monitor.sample import Sample
 from app.monitor.spill import spilled_bytes
 
@@ -49,6 +51,7 @@ def run_findings(facts: Facts) -> Iterator[Finding]:
     if facts.snapshot is not None:
         yield from _cores(facts.snapshot, samples)
         yield from _hot(samples)
+        yield from _held_back(samples)
         yield from _link(facts.snapshot, samples)
         yield from _power(facts.snapshot, samples)
     yield from _slow(facts, samples)
@@ -62,6 +65,7 @@ def live_findings(facts: Facts) -> Iterator[Finding]:
     yield from _ram(facts, samples)
     if facts.snapshot is not None:
         yield from _hot(samples)
+        yield from (found for found in _held_back(samples) if found.severity is Severity.WARNING)
         yield from _cores(facts.snapshot, samples)
 
 
@@ -194,6 +198,32 @@ def _hot(samples: Sequence[Sample]) -> Iterator[Finding]:
             }  # fmt: skip
             evidence = (f"gpu.{device}.clock: {max(clocks):.0f} -> {clocks[-1]:.0f} MHz", f"{heat[-1]:.0f} °C")
             yield Finding("throttled", Severity.WARNING, params, evidence)
+
+
+def _held_back(samples: Sequence[Sample]) -> Iterator[Finding]:
+    """What the driver says keeps a busy card's clock down, for most of this minute. Its power limit alone is how a card
+    under full load usually runs; heat that ``_hot`` has told is not told twice."""
+    hot = {finding.params["device"] for finding in _hot(samples)}
+    for device in _devices(samples, ".held_back"):
+        told = [
+            reasons_of(mask)
+            for sample in samples
+            if (mask := sample.values.get(f"gpu.{device}.held_back")) is not None
+            and (sample.values.get(f"gpu.{device}.util") or 0) >= _BUSY
+        ]
+        if len(told) < _LEAST_POINTS:
+            continue
+        for reason in (HEAT, SUPPLY, HARDWARE, POWER_CAP):
+            count = sum(reason in reasons for reasons in told)
+            if count * 2 > len(told) and not (reason == HEAT and device in hot):
+                percent = round(100 * count / len(told))
+                watts = _series(samples, f"gpu.{device}.power_limit_w")
+                params: dict[str, ParamValue] = {
+                    "device": device, "percent": percent, "watts": watts[-1] if watts else None,
+                }  # fmt: skip
+                severity = Severity.INFO if reason == POWER_CAP else Severity.WARNING
+                yield Finding(f"held_back_{reason}", severity, params, (f"gpu.{device}: {reason}, {percent} %",))
+                break
 
 
 def _link(snapshot: HardwareSnapshot, samples: Sequence[Sample]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 from typing_extensions import override
 
 from app.common.units import MIB, size_text
+from app.monitor.held_back import reasons_of
 from app.ui.pages.run_words import Told
 from app.ui.plots.live_plot import REDRAW_MS
 from app.ui.theme.fonts import scaled, tabular
@@ -44,6 +45,9 @@ def _card(values: Values, name: str) -> str:
         ("own", value("process") if value("process") is not None else value("dedicated"), size_text),
     ]
     told = [say(f"live.{code}", x=text(known)) for code, known, text in facts if known is not None]
+    why = [say(f"held_back.{reason}") for reason in reasons_of(value("held_back"))]
+    if why:
+        told.append(say("live.held_back", why=" + ".join(why)))
     shared = value("shared")
     if shared is not None and shared > _SPILL:
         told.append(say("live.spilled", x=size_text(shared)))

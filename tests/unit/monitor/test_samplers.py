@@ -133,6 +133,7 @@ def test_that_a_card_tells_its_live_figures_under_the_engines_name():
         "gpu.CUDA0.clock": 2280.0,
         "gpu.CUDA0.pcie_width": 8.0,
         "gpu.CUDA0.pcie_gen": 1.0,
+        "gpu.CUDA0.held_back": None,
     }
     sampler.close()
     assert nvml.opened == 0
