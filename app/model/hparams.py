@@ -1,9 +1,9 @@
 """What each block keeps in the KV cache and in the recurrent state, computed as the engine does.
 
 Mirrors ``llama_model_base::load_hparams`` (llama-model.cpp:1300-1494), ``load_arch_hparams`` of every file in
-src/models, and the layer filters of ``create_memory`` (llama-model.cpp:2358-2845) of llama.cpp b11434. Three
-architectures keep more than one value per block can say: granite-switch (an extra router layer), nanbeige (layers run
-several times) and deepseek4 (compressed caches).
+src/models, and the layer filters of ``create_memory`` (llama-model.cpp:2358-2845) of llama.cpp b11434. Two
+architectures keep more than one value per block can say: granite-switch (an extra router layer) and nanbeige (layers
+run several times); deepseek4's compressed caches are in ``app.planner.kv``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from app.model.types import LayerFacts
 
 _RECURRENT = frozenset({"mamba", "mamba2", "rwkv6", "rwkv6qwen2", "rwkv7", "arwkv7"})
 """llm_arch_is_recurrent, llama-arch.cpp:1110."""
-_NO_MEMORY = frozenset(
+NO_MEMORY = frozenset(
     {
         "bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3",
         "eurobert", "wavtokenizer-dec", "gemma-embedding", "dream", "llada", "llada-moe", "rnd1", "clef", "t5encoder",
@@ -143,7 +143,7 @@ def _blocks_with_kv(
     meta: Meta, architecture: str, n: int, n_trunk: int, recurrent: tuple[bool, ...], feed_forward: tuple[int, ...]
 ) -> tuple[bool, ...]:
     """Which blocks own rows of the KV cache (head_count_kv may still be 0)."""
-    if architecture in _NO_MEMORY or architecture in _RECURRENT:
+    if architecture in NO_MEMORY or architecture in _RECURRENT:
         return (False,) * n
     if architecture == "falcon-h1":
         return (True,) * n

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from app.model.types import ModelInfo, TensorInfo
 from app.planner.graph.build import GraphSettings, Homes
-from app.planner.graph.coverage import VERIFIED
+from app.planner.graph.coverage import is_verified as graph_is_verified
 from app.planner.graph.repeats import representative
 from app.planner.graph.whole import Backends, buffer_sizes, unread_by
 from app.planner.kv import KvSettings, number_of, sliding_cells
@@ -49,7 +49,8 @@ class _Prepared:
         self.infos: dict[str, TensorInfo] = {t.name: t for t in model.tensors if t.role not in NOT_LOADED}
         self.blocks = _blocks(model, self.infos)
         self.rest = _places([name for name, info in self.infos.items() if info.block is None])
-        self.is_uneven = any(".indexer." in name for name in self.infos)
+        grows = number_of(model, "attn_res.block_size") > 0  # kimi-k3 keeps rows of earlier blocks
+        self.is_uneven = grows or any(".indexer." in name for name in self.infos)
         self.memo = _Memo()
         self.unread: tuple[str, ...] | None = None
 
@@ -203,7 +204,7 @@ def unread_names(model: ModelInfo) -> tuple[str, ...]:
 
 def is_verified(model: ModelInfo) -> bool:
     """Are this model's compute buffers the engine's own to 1 MiB? Else they are an upper-side estimate."""
-    return model.architecture in VERIFIED and not unread_names(model)
+    return graph_is_verified(model, unread_names(model))
 
 
 def _rough_bytes(model: ModelInfo, settings: GraphSettings) -> int:

@@ -6,7 +6,7 @@ llama-hparams.cpp:208-257 (recurrent state), llama-memory-recurrent.cpp (F32 row
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.common.units import pad
 from app.model.types import LayerFacts, ModelInfo
@@ -28,6 +28,9 @@ IK_CACHE_TYPES: dict[str, tuple[int, int]] = {"q6_0": (32, 26)}
 """Further types of ik_llama.cpp. Its ``q8_KV`` has no blocks: one byte per element, and 8 for each head's row."""
 _Q8_KV = "q8_kv"
 _Q8_KV_ROW = 8
+
+INEXACT = frozenset({"graniteswitch", "nanbeige"})
+"""Architectures whose caches are not those that one value per block can say (``app.model.hparams``)."""
 
 _CELL_PAD = 256  # llama-context.cpp pads n_ctx, llama-kv-cache-iswa.cpp:66 the sliding cache
 
@@ -156,6 +159,31 @@ def _indexer_row(model: ModelInfo, layer: LayerFacts, settings: KvSettings) -> i
     return row
 
 
+_COMPRESSED = {4: 2, 128: 1}
+"""DeepSeek-V4's ratios of compression -> how many rows' halves the compressor mixes (llama-kv-cache-dsv4.cpp:1290)."""
+
+
+def _compressed_bytes(model: ModelInfo, block: int, settings: KvSettings) -> int:
+    """DeepSeek-V4's block: a window of raw rows and, where the block compresses, a row for every 4 or 128 tokens, the
+    indexer's row for every 4, and the compressor's state. Every slot has its own, each for the whole context
+    (llama-kv-cache-dsv4.cpp:1213-1310)."""
+    layer, slots, kind = model.layers[block], settings.n_slots, settings.cache_type_k
+    n_ctx = settings.n_cells if settings.is_unified else pad(settings.n_ctx // slots, _CELL_PAD)
+    alone = replace(settings, n_ctx=n_ctx, n_slots=1, is_unified=True)
+    size = sliding_cells(model.sliding_window or n_ctx, alone) * row_bytes(kind, layer.key_length)
+    ratios = model.metadata.get("deepseek4.attention.compress_ratios")
+    ratio = ratios[block] if isinstance(ratios, tuple) and block < len(ratios) else 0
+    if isinstance(ratio, int) and ratio in _COMPRESSED:
+        halves, cells = _COMPRESSED[ratio], pad(-(-n_ctx // ratio), _CELL_PAD)
+        widths = [layer.key_length]
+        if ratio == min(_COMPRESSED):
+            widths.append(number_of(model, "attention.indexer.key_length"))
+        size += sum(cells * row_bytes(kind, width) for width in widths)
+        planes = 1 + settings.n_snapshots
+        size += sum(2 * 4 * halves * width * halves * ratio * planes for width in widths)
+    return size * slots
+
+
 def _indexed_blocks(model: ModelInfo) -> frozenset[int]:
     """Blocks with an indexer of their own; others use the choice of an earlier one, MTP blocks attend to all."""
     if not number_of(model, "attention.indexer.key_length"):
@@ -190,7 +218,9 @@ def _bytes_by_block(model: ModelInfo, settings: KvSettings) -> dict[int, int]:
     sizes: dict[int, int] = {}
     indexed = _indexed_blocks(model)
     for block, layer in enumerate(model.layers):
-        if layer.recurrent:
+        if model.architecture == "deepseek4" and layer.head_count_kv:
+            sizes[block] = _compressed_bytes(model, block, settings)
+        elif layer.recurrent:
             elements = recurrent_state_elements(model, layer) + _ngram_state_elements(model, block)
             sizes[block] = settings.n_slots * (1 + settings.n_snapshots) * elements * 4
         else:

@@ -14,6 +14,7 @@ from app.planner.placement import all_in_ram, all_on_gpu, runs_for, with_experts
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, KvHome, Placement
 from tests.tools.sparse_common import COMMON, NEEDS_PLAIN_CACHE
 from tests.tools.sparse_models import NAMES
+from tests.tools.sparse_rare import RARE
 
 DATA = Path(__file__).parents[1] / "data" / "planner" / "engine_dry_runs.json"
 MODEL_NAMES = NAMES
@@ -113,7 +114,7 @@ _SETTINGS = (
     (512, 512, "f16", "on", 1, True),
 )
 """n_ctx, n_ubatch, cache type, flash attention, slots, unified: every value in several companies."""
-_PER_PLACEMENT, _PER_PLACEMENT_OF_COMMON = 3, 1
+_PER_PLACEMENT, _OF_LATER_MODELS = 3, 1
 
 
 def anchor_cases() -> tuple[DryRun, ...]:
@@ -130,7 +131,7 @@ def all_cases() -> tuple[DryRun, ...]:
     cases = dict.fromkeys(anchor_cases())
     for i, model in enumerate(MODEL_NAMES):
         for j, placement in enumerate(PLACEMENTS):
-            for k in range(_PER_PLACEMENT_OF_COMMON if model in COMMON else _PER_PLACEMENT):
+            for k in range(_OF_LATER_MODELS if model in COMMON or model in RARE else _PER_PLACEMENT):
                 settings = _SETTINGS[(i + 3 * j + 4 * k) % len(_SETTINGS)]
                 if model in NEEDS_PLAIN_CACHE and settings[2] not in ("f16", "bf16"):
                     continue

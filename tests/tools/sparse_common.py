@@ -245,5 +245,13 @@ COMMON: dict[str, Common] = {
         "granite", "Granite-3.3-8B", 40, 4096, 32, 8, 49159, 12800, tied=True,
         more={"logit_scale": 16.0, "residual_scale": 0.22, "embedding_scale": 12.0, "attention.scale": 0.0078125},
     ),
+    "granite-swa": Common(
+        "granite_swa", "a Granite with a window and experts", 32, 1536, 24, 8, 49155, 512, 40, 8, head=64, tied=True,
+        also=_sinks,
+        more={
+            "logit_scale": 6.0, "residual_scale": 0.22, "embedding_scale": 12.0, "attention.scale": 0.015625,
+            "attention.sliding_window": 1024, "attention.sliding_window_pattern": _every(32, 4),
+        },
+    ),
 }  # fmt: skip
 """Name of the sparse model -> its sizes."""

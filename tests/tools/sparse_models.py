@@ -18,6 +18,7 @@ from pathlib import Path
 from app.model.gguf_writer import GgufWriter, ValueType
 from tests.tools import sparse_architectures, sparse_indexed, sparse_more
 from tests.tools.sparse_common import COMMON, write_common
+from tests.tools.sparse_rare import RARE
 from tests.tools.sparse_vocabulary import BareWriter, add_vocabulary
 
 _DATA = Path(__file__).parent.parent / "data" / "model"
@@ -255,8 +256,9 @@ _ARCHITECTURES: dict[str, Callable[[GgufWriter], None]] = {
     "deepseek-v3.2": sparse_indexed.deepseek_v32,
     "glm-5.2": sparse_indexed.glm_52,
     "qwen3.8-flash-next": sparse_indexed.qwen38_flash_next,
+    **RARE,
 }
-NAMES = (*_MODELS, *_ARCHITECTURES, *COMMON)
+NAMES = (*_MODELS, *(name for name in _ARCHITECTURES if name not in RARE), *COMMON, *RARE)
 
 
 def make_sparse(name: str, path: str | os.PathLike[str], *, has_vocabulary: bool = True) -> None:

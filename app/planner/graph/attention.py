@@ -78,7 +78,7 @@ def attention(
     if s.flash_attention:
         v = permute(v, (v.ne[0], v.ne[2], v.ne[1], streams))
         cur = new("flash_attn", (v_length, heads, per_stream, streams), q, k, v, mask, *extra)
-        cur.scratch = _converted_bytes(b, k, None if v_is_k else v)
+        cur.scratch = converted_bytes(b, k, None if v_is_k else v)
         if v_mla is not None:
             cur = permute(cur, (v_length, per_stream, heads, streams))
             cur = mul_mat(v_mla, cur)
@@ -100,7 +100,7 @@ def attention(
     return cur
 
 
-def _converted_bytes(b: Build, k: Tensor, v: Tensor | None) -> int:
+def converted_bytes(b: Build, k: Tensor, v: Tensor | None) -> int:
     """CUDA's F16 copies of a cache of another type, behind the result (fattn-common.cuh:53, since #23907)."""
     found = [(k, b.s.cache_type_k), (v, b.s.cache_type_v)]
     return sum(t.ne[0] * t.ne[1] * t.ne[2] * t.ne[3] * F16 for t, kind in found if t is not None and kind != "f16")
@@ -108,15 +108,8 @@ def _converted_bytes(b: Build, k: Tensor, v: Tensor | None) -> int:
 
 def grouped_query(b: Build, x: Tensor, block: int, *, rope: bool = True, v_first: bool = True) -> Tensor:
     """q, k and v of one block, normed and rotated as the file's tensors say, then attention."""
-    layer, blk, n = b.model.layers[block], f"blk.{block}.", b.n_tokens
-    heads, heads_kv = layer.head_count, layer.head_count_kv
-    q, k, v = _qkv(b, x, blk, layer.key_length, heads, heads_kv, layer.value_length)
-    q = _normed(b, q, f"{blk}attn_q_norm.weight", layer.key_length, heads)
-    k = _normed(b, k, f"{blk}attn_k_norm.weight", layer.key_length, heads_kv)
-    if v.is_plain:
-        v = reshape(v, layer.value_length, heads_kv, n)
-    if rope:
-        q, k = like("rope", q, b.positions), like("rope", k, b.positions)
+    blk, heads = f"blk.{block}.", b.model.layers[block].head_count
+    q, k, v = grouped_projections(b, x, block, rope=rope)
     if b.model.architecture == "llama4":
         q, k = _llama4_scaled(b, q, k, rope)
     sinks = b.weight(f"{blk}attn_sinks.weight")
@@ -124,6 +117,20 @@ def grouped_query(b: Build, x: Tensor, block: int, *, rope: bool = True, v_first
         return attend(b, block, q, k, v, f"{blk}attn_output.weight", sinks, v_first)
     cur = gated(b, attend(b, block, q, k, v, "", sinks, v_first), x, blk, heads)
     return b.project(cur, f"{blk}attn_output.weight")
+
+
+def grouped_projections(b: Build, x: Tensor, block: int, *, rope: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+    """q, k and v by heads, normed and rotated."""
+    layer, blk = b.model.layers[block], f"blk.{block}."
+    heads, heads_kv = layer.head_count, layer.head_count_kv
+    q, k, v = _qkv(b, x, blk, layer.key_length, heads, heads_kv, layer.value_length)
+    q = _normed(b, q, f"{blk}attn_q_norm.weight", layer.key_length, heads)
+    k = _normed(b, k, f"{blk}attn_k_norm.weight", layer.key_length, heads_kv)
+    if v.is_plain:
+        v = reshape(v, layer.value_length, heads_kv, b.n_tokens)
+    if rope:
+        q, k = like("rope", q, b.positions), like("rope", k, b.positions)
+    return q, k, v
 
 
 def gated(b: Build, cur: Tensor, x: Tensor, blk: str, heads: int) -> Tensor:
@@ -134,12 +141,13 @@ def gated(b: Build, cur: Tensor, x: Tensor, blk: str, heads: int) -> Tensor:
     gate = mul_mat(weight, x)
     if gate.ne[0] != heads:
         return like("mul", cur, like("unary", gate))
-    if b.model.is_mla:  # bailingmoe3.cpp cuts the gate into heads before it squashes it
+    cuts_first = b.model.architecture == "bailingmoe3"
+    if cuts_first:  # it cuts the gate into heads before it squashes it
         gate = like("unary", reshape(gate, 1, heads, b.n_tokens))
     else:
         gate = reshape(like("unary", gate), 1, heads, b.n_tokens)
     rows = like("mul", reshape(cur, cur.ne[0] // heads, heads, b.n_tokens), gate)
-    return cont(rows, cur.ne[0], b.n_tokens) if b.model.is_mla else reshape(rows, cur.ne[0], b.n_tokens)
+    return cont(rows, cur.ne[0], b.n_tokens) if cuts_first else reshape(rows, cur.ne[0], b.n_tokens)
 
 
 def _llama4_scaled(b: Build, q: Tensor, k: Tensor, rope: bool) -> tuple[Tensor, Tensor]:

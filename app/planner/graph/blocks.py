@@ -8,6 +8,7 @@ from app.planner.graph.ffn import Routing, dense, routed, shared
 from app.planner.graph.ggml import Tensor, cont, like, mul_mat, new, reshape, window
 from app.planner.graph.kda import delta_attention
 from app.planner.graph.latent import latent
+from app.planner.graph.msa import is_sparse, sparse_query
 from app.planner.graph.recurrent import delta_net, mamba2, short_convolution
 from app.planner.graph.traits import Traits
 
@@ -18,11 +19,11 @@ def block(b: Build, traits: Traits, x: Tensor, number: int, is_last: bool) -> Te
     cur = b.norm(x, b.weight(f"{blk}attn_norm.weight"), b.weight(f"{blk}attn_norm.bias"))
     if b.model.architecture.startswith("nemotron_h"):  # each block is a mixer or an FFN, not both
         is_ffn = b.weight(f"{blk}ffn_up.weight") or b.weight(f"{blk}ffn_up_exps.weight")
-        return like("add", feed_forward(b, traits, cur, number) if is_ffn else _mixer(b, cur, number), x)
+        return like("add", feed_forward(b, traits, cur, number) if is_ffn else mixer(b, cur, number), x)
     if traits.is_parallel:
         return _parallel(b, traits, x, cur, number)
     logits = b.project(x, f"{blk}ffn_gate_inp.weight") if traits.routes_first else None
-    cur = _mixer(b, cur, number)
+    cur = mixer(b, cur, number)
     post = b.weight(f"{blk}post_attention_norm.weight") or b.weight(f"{blk}attn_output_norm.weight")
     pre = b.weight(f"{blk}ffn_norm.weight")
     if is_last and traits.crops_early:
@@ -44,7 +45,7 @@ def block(b: Build, traits: Traits, x: Tensor, number: int, is_last: bool) -> Te
 
 def _parallel(b: Build, traits: Traits, x: Tensor, normed: Tensor, number: int) -> Tensor:
     """Attention and FFN read the same normed row (cohere2moe.cpp); shared experts are averaged in."""
-    mixed = _mixer(b, normed, number)
+    mixed = mixer(b, normed, number)
     cur = feed_forward(b, traits, normed, number)
     return like("add", like("add", cur, x), mixed)
 
@@ -56,7 +57,7 @@ def _sum(b: Build, traits: Traits, cur: Tensor, residual: Tensor) -> Tensor:
     return like("add", residual, cur) if traits.adds_to_residual else like("add", cur, residual)
 
 
-def _mixer(b: Build, x: Tensor, number: int) -> Tensor:
+def mixer(b: Build, x: Tensor, number: int) -> Tensor:
     """Attention of the block's kind, or its recurrent part."""
     blk = f"blk.{number}."
     if b.model.layers[number].recurrent:
@@ -77,6 +78,8 @@ def _mixer(b: Build, x: Tensor, number: int) -> Tensor:
     if q is not None and q.ne[1] == 2 * layer.head_count * layer.key_length:
         b.graph.expand(x)
         return gated_query(b, x, number)
+    if b.model.architecture == "minimax-m3" and is_sparse(b, number):
+        return sparse_query(b, x, number)
     return grouped_query(b, x, number, rope=b.has_positions(number), v_first=not b.slides)
 
 
@@ -102,7 +105,7 @@ def feed_forward(b: Build, traits: Traits, x: Tensor, number: int, logits: Tenso
     blk, act = f"blk.{number}.", traits.routing.act
     if b.weight(f"{blk}ffn_gate_inp.weight") is None:
         return dense(b, x, blk, act=act)
-    narrow = b.weight(f"{blk}ffn_latent_down.weight")
+    narrow = b.weight(f"{blk}ffn_latent_down.weight") or b.weight(f"{blk}ffn_routed_down.weight")
     if narrow is None:
         if b.weight(f"{blk}ffn_up_chexps.weight") is not None:
             return _with_chunked(b, x, number, traits)
@@ -112,7 +115,10 @@ def feed_forward(b: Build, traits: Traits, x: Tensor, number: int, logits: Tenso
     else:  # the experts work on a narrower row, the router on the whole one
         rows, logits = mul_mat(narrow, x), b.project(x, f"{blk}ffn_gate_inp.weight")
         out = routed(b, rows, number, traits.routing, logits)
-        out = mul_mat(b.need(f"{blk}ffn_latent_up.weight"), out)
+        if (weight := b.weight(f"{blk}ffn_routed_norm.weight")) is not None:
+            out = b.norm(out, weight)
+        wide = b.weight(f"{blk}ffn_latent_up.weight")
+        out = mul_mat(b.need(f"{blk}ffn_routed_up.weight") if wide is None else wide, out)
     extra = shared(b, x, blk, traits.shared_gate, act)
     if extra is None:
         return out

@@ -135,7 +135,7 @@ class Build:
             return (block + 1) % 4 != 0
         if arch == "smallthinker":
             return not self.slides or block % 4 != 0
-        return arch not in ("kimi-linear", "nemotron_h", "nemotron_h_moe")
+        return arch not in ("kimi-linear", "kimi-k3", "nemotron_h", "nemotron_h_moe")
 
     def rotated(self, x: Tensor, block: int) -> Tensor:
         """x turned by its positions, where the block has them."""

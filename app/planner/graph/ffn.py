@@ -33,7 +33,7 @@ def dense(b: Build, x: Tensor, blk: str, part: str = "", act: str = "glu") -> Te
     up = b.project(x, f"{blk}ffn_up{part}.weight", f"{blk}ffn_up{part}.bias")
     if b.weight(f"{blk}ffn_gate{part}.weight") is not None:
         gate = b.project(x, f"{blk}ffn_gate{part}.weight", f"{blk}ffn_gate{part}.bias")
-        up = new("glu", gate.ne, gate, up)
+        up = _situ(b, gate, up) if act == "situ" else new("glu", gate.ne, gate, up)
     elif up.ne[0] == 2 * b.need(f"{blk}ffn_down{part}.weight").ne[0]:  # gate and up in one tensor
         up = new("glu", (up.ne[0] // 2, *up.ne[1:]), up)
     elif act == "relu_sqr":
@@ -131,7 +131,16 @@ def _experts(b: Build, rows: Tensor, blk: str, chosen: Tensor, how: Routing, par
     gate = mul_mat_id(b.need(f"{blk}ffn_gate_{part}.weight"), rows, chosen)
     gate = _scaled(b, gate, f"{blk}ffn_gate_exps.scale", chosen)
     gate = _biased(b, gate, f"{blk}ffn_gate_exps.bias", chosen)
-    return new("glu", gate.ne, gate, up)
+    return _situ(b, gate, up) if how.act == "situ" else new("glu", gate.ne, gate, up)
+
+
+def _situ(b: Build, gate: Tensor, up: Tensor) -> Tensor:
+    """Kimi-K3's activation, step by step (kimi-k3.cpp:148)."""
+    act = like("scale", like("unary", like("scale", gate)))
+    act = like("mul", act, like("unary", gate))
+    if b.real("activation.situ_linear_beta") > 0:
+        up = like("scale", like("unary", like("scale", up)))
+    return like("mul", act, up)
 
 
 def _biased(b: Build, x: Tensor, name: str, chosen: Tensor) -> Tensor:

@@ -60,7 +60,8 @@ def _scores(b: Build, indexer: Indexer, x: Tensor, narrow: Tensor, block: int) -
     k = b.project(x, f"{blk}attn_k.weight")
     k = b.norm(k, b.weight(f"{blk}k_norm.weight"), b.weight(f"{blk}k_norm.bias"))
     k = like("rope", reshape(k, length, 1, n), b.positions)
-    q, k = mul_mat(indexer.rotation, q), mul_mat(indexer.rotation, k)
+    if b.model.architecture != "hy_v4":  # it leaves out the rotation, which changes no score
+        q, k = mul_mat(indexer.rotation, q), mul_mat(indexer.rotation, k)
     cache = cache_rows(length, s.n_kv, s.cache_type_k, s, b.homes.caches[block])
     b.graph.expand(written(cache, reshape(k, length, n), indexer.k_idxs, cache))
     per_stream = n // s.n_streams

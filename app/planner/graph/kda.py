@@ -56,7 +56,9 @@ def _decay(b: Build, x: Tensor, blk: str, head: int, heads: int) -> Tensor:
     wide = b.weight(f"{blk}ssm_f_b.weight")
     factor = view(b.need(f"{blk}ssm_a"), (1, heads, 1, 1))
     if wide is not None:
-        gate = like("unary", like("add", mul_mat(wide, gate), b.need(f"{blk}ssm_dt.bias")))
+        gate = mul_mat(wide, gate)
+    if wide is not None and not b.real("kda.gate_lower_bound"):
+        gate = like("unary", like("add", gate, b.need(f"{blk}ssm_dt.bias")))
         return like("mul", reshape(gate, head, heads, n), factor)
     gate = reshape(like("add", gate, b.need(f"{blk}ssm_dt.bias")), head, heads, n)
     return like("scale", like("unary", like("mul", gate, factor)))
@@ -68,12 +70,12 @@ def _gated_output(
     seqs, n, inner = b.s.n_seqs, b.n_tokens, head * heads
     out = view(result, (head, heads, n // seqs, seqs), is_plain=seqs == 1)
     state = view(result, (head, head, heads, seqs), is_plain=False)
-    wide = b.weight(f"{blk}ssm_g_b.weight")
-    if wide is not None:  # Kimi copies the result before the state is saved
-        out = cont(out)
+    wide, whole = b.weight(f"{blk}ssm_g_b.weight"), b.weight(f"{blk}ssm_g.weight")
+    copies_first = b.model.architecture == "kimi-linear"  # before the state is saved
+    out = cont(out) if copies_first else out
     save(b, cache, state)
-    out = out if wide is not None else cont(out)
-    gate = mul_mat(b.need(f"{blk}ssm_g_a.weight"), x)
+    out = out if copies_first else cont(out)
+    gate = mul_mat(b.need(f"{blk}ssm_g_a.weight") if whole is None else whole, x)
     gate = gate if wide is None else mul_mat(wide, gate)
     normed = b.norm(reshape(out, head, heads, n), b.weight(f"{blk}ssm_norm.weight"))
     cur = like("mul", normed, like("unary", reshape(gate, head, heads, n)))

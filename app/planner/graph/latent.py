@@ -16,16 +16,21 @@ from app.planner.kv import row_bytes
 def latent(b: Build, x: Tensor, block: int) -> Tensor:
     """One MLA block."""
     blk, n = f"blk.{block}.", b.n_tokens
-    heads = b.model.layers[block].head_count
+    layer = b.model.layers[block]
+    heads, end = layer.head_count, "_swa" if layer.sliding else ""
     narrow = _narrow_query(b, x, blk)
-    chosen = choose(b, x, narrow, block) if b.number("attention.indexer.key_length") else None
+    is_sparse = b.number("attention.indexer.key_length") > 0 and not layer.sliding
+    chosen = choose(b, x, narrow, block) if is_sparse else None
     q = mul_mat(b.need(f"{blk}attn_q_b.weight"), narrow) if narrow is not x else b.project(x, f"{blk}attn_q.weight")
-    q = reshape(q, b.number("attention.key_length_mla") or _full_key(b), heads, n)
+    q = reshape(q, b.number(f"attention.key_length_mla{end}") or _full_key(b), heads, n)
     rope = b.number("rope.dimension_count")
-    rank = b.number("attention.kv_lora_rank")
+    rank = b.number(f"attention.kv_lora_rank{end}")
     row = b.project(x, f"{blk}attn_kv_a_mqa.weight")
     squeezed = window(row, (rank, n, 1, 1), rank + rope)
-    k_pe = b.rotated(window(row, (rope, 1, n, 1), rank + rope), block)
+    k_pe = window(row, (rope, 1, n, 1), rank + rope)
+    if (own := b.weight(f"{blk}attn_k_norm.weight")) is not None:  # dots3note.cpp
+        k_pe = b.norm(k_pe, own)
+    k_pe = b.rotated(k_pe, block)
     squeezed = b.norm(squeezed, b.weight(f"{blk}attn_kv_a_norm.weight"))
     if b.weight(f"{blk}attn_k_b.weight") is not None and b.model.is_mla:
         return _absorbed(b, x, q, squeezed, k_pe, block, chosen)
@@ -58,13 +63,14 @@ def _absorbed(
     key = concat(rows, k_pe)
     for tensor in (query, rows, key):
         b.graph.expand(tensor)
-    cached_k, _ = store(b, block, b.cache, key, None)
+    caches = b.sliding_cache if b.model.layers[block].sliding else b.cache
+    cached_k, _ = store(b, block, caches, key, None)
     unread = row_bytes(s.cache_type_k, rank + rope) - row_bytes(s.cache_type_k, rank)
-    values = (rank, 1, s.n_kv, s.n_streams)
+    values = (rank, 1, caches.n_kv, s.n_streams)
     cached_v = view(cached_k, values, is_plain=False, n_bytes=cached_k.n_bytes - unread)
     v_b = b.need(f"{blk}attn_v_b.weight")
-    mask = b.cache.mask if chosen is None else chosen_mask(b.cache.mask, chosen)
-    cur = attention(b, query, cached_k, cached_v, mask, None, v_b, v_is_k=True)
+    mask = caches.mask if chosen is None else chosen_mask(caches.mask, chosen)
+    cur = attention(b, query, cached_k, cached_v, mask, b.weight(f"{blk}attn_sinks.weight"), v_b, v_is_k=True)
     cur = gated(b, cur, x, blk, heads)
     return b.project(cur, f"{blk}attn_output.weight")
 

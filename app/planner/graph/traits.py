@@ -43,6 +43,7 @@ _NORM_ALWAYS = frozenset({
     "qwen3moe", "qwen3vlmoe", "qwen3next", "qwen35moe", "qwen4exp", "mimo2", "granitehybrid", "granitemoe", "granite",
     "minimax-m2", "lfm2moe", "lfm2", "ernie4_5-moe", "grok", "hunyuan-moe", "gemma4", "kimi-linear", "llama",
     "mistral3", "llada-moe", "smallthinker", "dbrx", "phimoe", "rnd1", "mellum", "arctic", "grovemoe", "minicpm",
+    "granite_swa",
 })  # fmt: skip
 _GATING = {1: "softmax", 2: "sigmoid", 3: "softmax_weight", 4: "sqrt_softplus"}
 _GATING_BY_ARCH = {
@@ -61,7 +62,7 @@ def traits_of(architecture: str, gating: int, norms: bool, scale: float, groups:
         groups_used=groups_used,
         weighs_first=architecture == "llama4",
         squashes_choice=architecture == "grovemoe",
-        act="relu_sqr" if architecture.startswith("nemotron") else "glu",
+        act="relu_sqr" if architecture.startswith("nemotron") else "situ" if architecture == "kimi-k3" else "glu",
     )
     return Traits(
         routing=routing,

@@ -12,6 +12,9 @@ from app.planner.graph.build import Build, GraphSettings, Homes
 from app.planner.graph.coverage import is_verified, margin_bytes, unread_matrices
 from app.planner.graph.gemma import gemma4_block, per_layer_inputs
 from app.planner.graph.ggml import Tensor, mul_mat
+from app.planner.graph.glm5 import Glm5
+from app.planner.graph.hy4 import Hy4
+from app.planner.graph.kimi3 import Kimi3
 from app.planner.graph.qwen4 import Qwen4
 from app.planner.graph.schedule import Scheduler
 from app.planner.graph.traits import Traits, traits_of
@@ -27,6 +30,12 @@ def make(b: Build, blocks: Sequence[int], is_plain: bool = False) -> None:
     if b.model.architecture == "qwen4exp" and not is_plain:
         _make_qwen4(b, traits, x, blocks)
         return
+    if (kind := _WITH_ROWS.get(b.model.architecture)) is not None and not is_plain:
+        rows = kind(b, x)
+        for number in blocks:
+            rows.block(traits, number)
+        _expand_logits(b, rows.head())
+        return
     per_layer = None if is_plain else per_layer_inputs(b, x)
     for number in blocks:
         if b.model.architecture == "gemma4" and not is_plain:
@@ -37,16 +46,22 @@ def make(b: Build, blocks: Sequence[int], is_plain: bool = False) -> None:
     x = b.norm(x, b.weight("output_norm.weight") or b.weight("token_embd_norm.weight"), b.weight("output_norm.bias"))
     if is_plain or not traits.crops_early:
         x = b.last_rows(x)
-    head = b.output_weight()
-    b.graph.expand(x if head is None else mul_mat(head, x))
+    _expand_logits(b, x)
 
 
 def _make_qwen4(b: Build, traits: Traits, x: Tensor, blocks: Sequence[int]) -> None:
     rows = Qwen4(b, x)
     for number in blocks:
         rows.block(traits, number, number == blocks[-1])
+    _expand_logits(b, rows.head())
+
+
+_WITH_ROWS: dict[str, type[Glm5 | Hy4 | Kimi3]] = {"glm5-next": Glm5, "hy_v4": Hy4, "kimi-k3": Kimi3}
+"""Architectures that hand more than one row per token from block to block."""
+
+
+def _expand_logits(b: Build, x: Tensor) -> None:
     head = b.output_weight()
-    x = rows.head()
     b.graph.expand(x if head is None else mul_mat(head, x))
 
 
@@ -79,7 +94,11 @@ def buffer_sizes(
     unread = unread_matrices(infos, b.read, blocks)
     if is_verified(model, unread):
         return sizes
-    return tuple(size + margin_bytes(model, unread, s, size) if size else 0 for size in sizes)
+    here = [[t for t in unread if homes.tensors.get(t.name) == backend] for backend in range(len(sizes))]
+    return tuple(
+        size + margin_bytes(model, here[backend], s, size, is_partial=bool(unread)) if size else 0
+        for backend, size in enumerate(sizes)
+    )
 
 
 def _made(
