@@ -197,11 +197,13 @@ class MainWindow(QWidget):
 
     @Slot()
     def _make_next_page(self) -> None:
-        """One page in each turn of the event loop, so that the window stays awake meanwhile."""
+        """One page in each turn of the event loop, so that the window stays awake meanwhile; none once it is closed."""
+        if not self.isVisible():
+            return
         missing = next((kind.name for kind in PAGES if kind.name not in self._pages), None)
         if missing is not None:
             self.page(missing)
-            QTimer.singleShot(0, self._make_next_page)
+            QTimer.singleShot(0, self, self._make_next_page)
 
     # Keys.
 
@@ -270,7 +272,7 @@ class MainWindow(QWidget):
     @Slot()
     def _on_plan(self) -> None:
         if self._was_painted and self._session.plan is not None:
-            QTimer.singleShot(_AFTER_PLAN_MS, self._make_next_page)
+            QTimer.singleShot(_AFTER_PLAN_MS, self, self._make_next_page)
 
     @Slot()
     def _on_step(self) -> None:
@@ -294,7 +296,7 @@ class MainWindow(QWidget):
             self._language = wanted
             set_language(wanted)
             follow_language()
-            QTimer.singleShot(0, self._rebuild)
+            QTimer.singleShot(0, self, self._rebuild)
 
     @Slot()
     def _rebuild(self) -> None:
@@ -307,7 +309,7 @@ class MainWindow(QWidget):
         self._build_frame()
         self.show_page(self._front)
         self._refresh_title()
-        QTimer.singleShot(0, self._make_next_page)
+        QTimer.singleShot(0, self, self._make_next_page)
 
     @Slot()
     def _refresh_title(self) -> None:
@@ -329,7 +331,7 @@ class MainWindow(QWidget):
         super().paintEvent(event)
         if not self._was_painted:
             self._was_painted = True
-            QTimer.singleShot(0, self._on_first_paint)
+            QTimer.singleShot(0, self, self._on_first_paint)
 
     @Slot()
     def _on_first_paint(self) -> None:
@@ -342,7 +344,7 @@ class MainWindow(QWidget):
         self.show_page(self._front)
         # Else the first button of the rail would be in focus, with its ring, before anybody has touched a key.
         self.page(self._front).setFocus()
-        QTimer.singleShot(_OTHER_PAGES_MS, self._make_next_page)
+        QTimer.singleShot(_OTHER_PAGES_MS, self, self._make_next_page)
 
     @override
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
