@@ -101,11 +101,15 @@ def set_up_logging(paths: AppPaths, *, verbose: bool = False) -> Callable[[], No
         handler.setFormatter(logging.Formatter(_FORMAT))
         root.addHandler(handler)
     root.setLevel(logging.DEBUG if verbose else logging.INFO)
+    requests = logging.getLogger("httpx")  # it tells every request: two a second for as long as a server runs
+    requests_before = requests.level
+    requests.setLevel(logging.NOTSET if verbose else logging.WARNING)
     if problem is not None:
         _log.warning("No log file: %s", problem)
 
     def undo() -> None:
         root.setLevel(level_before)
+        requests.setLevel(requests_before)
         for handler in handlers:
             root.removeHandler(handler)
             handler.close()

@@ -52,6 +52,16 @@ def test_that_only_warnings_reach_stderr(paths, capsys):
     assert "quiet" in (paths.logs / log.LOG_NAME).read_text(encoding="utf-8")
 
 
+def test_that_the_log_does_not_fill_with_every_question_to_a_running_server(paths):
+    undo = log.set_up_logging(paths)
+    logging.getLogger("httpx").info("HTTP Request: GET /slots")
+    logging.getLogger("httpx").warning("trouble")
+    undo()
+    text = (paths.logs / log.LOG_NAME).read_text(encoding="utf-8")
+    assert "trouble" in text
+    assert "/slots" not in text
+
+
 def test_that_undo_leaves_the_root_logger_as_it_was(paths):
     root = logging.getLogger()
     before = list(root.handlers), root.level
