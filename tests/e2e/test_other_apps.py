@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.engine.ports import free_port
 from app.session.app_session import AppSession
 from app.session.state import RunPhase
 from app.work.other_apps import access_of, recipes
@@ -20,6 +21,7 @@ def session(qtbot, engine):
     made.start(engine.path)
     made.open_demo()
     qtbot.waitUntil(lambda: made.plan is not None and made.is_idle, timeout=START_MS)
+    made.set_wishes(extra=("--port", str(free_port())))
     made.launch()
     qtbot.waitUntil(lambda: made.run.phase in (RunPhase.READY, RunPhase.FAILED), timeout=START_MS)
     assert made.run.phase is RunPhase.READY
