@@ -27,6 +27,7 @@ from app.ui.pages.settings_engines import ToneLine
 from app.ui.widgets.buttons import LinkButton
 from app.ui.widgets.frames import ScrollCard
 from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
+from app.ui.widgets.launch_strip import LaunchStrip
 from app.words import say
 from app.work.library.suggest import Suggestion
 from app.work.library.types import Entry
@@ -320,7 +321,8 @@ class PlanStep(StepPage):
         self.verdict = QLabel()
         self.verdict.setWordWrap(True)
         self.status = DimLabel(wrap=True)
-        for widget in (self.model, self.verdict, self.status):
+        self.hindrance = LaunchStrip(session.launching)
+        for widget in (self.model, self.verdict, self.status, self.hindrance):
             self.column.addWidget(widget)
         self.column.addLayout(self.trouble)
         self.column.addStretch(1)
@@ -390,7 +392,8 @@ class ChatStep(StepPage):
         self.speed.setText("" if chat.decode_tps is None else say("first_run.chat.speed", tps=chat.decode_tps))
         self.show_trouble(chat.problem)
         first_run = self._session.first_run
-        if self._is_asked and chat.phase is ChatPhase.IDLE and chat.answer and first_run.step is Step.CHAT:
+        has_begun = bool(chat.answer or chat.reasoning)
+        if self._is_asked and has_begun and first_run.step is Step.CHAT:
             self._is_asked = False
             first_run.finish(Step.CHAT)
         self.changed.emit()
