@@ -54,6 +54,9 @@ def _open_window(options: WindowOptions) -> int:
     def on_crash(report: CrashReport) -> None:
         crashes.append(report)
         _tell_crash(report)
+        notice = sys.modules.get("app.ui.crash_notice")  # where a window was made
+        if notice is not None:
+            notice.tell(report)
 
     paths = app_paths()
     close_log = set_up_logging(paths)

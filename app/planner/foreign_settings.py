@@ -11,10 +11,9 @@ Sources: KoboldCpp's ``koboldcpp.py`` (argument names are the keys of a ``.kcpps
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from app.planner._foreign_tables import (
     KOBOLD_OTHERS,
@@ -24,11 +23,9 @@ from app.planner._foreign_tables import (
     OLLAMA_PLAIN,
     OLLAMA_TYPES,
 )
+from app.planner._foreign_values import Convert, Found, is_nothing, number, one_line, take, whole
 
 MOST_CHARACTERS = 1 << 18
-_LONGEST_VALUE = 4096
-_LONGEST_SHOWN = 60
-_MOST_NAMED = 40
 _MOST_LAYERS = 10_000
 
 
@@ -40,19 +37,6 @@ class ForeignSettings:
     source: str
     argv: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
-
-
-@dataclass(slots=True)
-class _Found:
-    argv: list[str] = field(default_factory=list)
-    left_out: list[tuple[str, str]] = field(default_factory=list)
-
-    def add(self, *words: str) -> None:
-        self.argv += words
-
-    def leave(self, name: str, value: object) -> None:
-        if len(self.left_out) < _MOST_NAMED:
-            self.left_out.append((_shown(name), _shown(value)))
 
 
 def read_foreign(text: str, n_layers: int | None = None) -> ForeignSettings | None:
@@ -81,77 +65,25 @@ def _json_of(text: str) -> object:
         return None
 
 
-# ---- values ------------------------------------------------------------------------------------------------------
-
-
-def _shown(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = "".join(letter if letter.isprintable() else " " for letter in text[: 2 * _LONGEST_SHOWN])
-    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
-
-
-def _whole(value: object, least: int = 0, most: int = 1 << 31) -> str | None:
-    """A whole number within bounds, as an argument."""
-    if isinstance(value, str) and re.fullmatch(r"-?\d{1,10}", value):
-        value = int(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return str(value) if least <= value <= most else None
-
-
-def _number(value: object) -> str | None:
-    """A finite number as an argument, as short as it can be written."""
-    if isinstance(value, str) and re.fullmatch(r"-?\d{0,12}\.?\d{1,12}", value):
-        value = float(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e12 or not math.isfinite(value):
-        return None
-    return f"{value:g}"
-
-
-def _text(value: object) -> str | None:
-    """A path or a rule: one line without control characters, which does not look like an option."""
-    is_text = isinstance(value, str) and 0 < len(value) <= _LONGEST_VALUE and value.isprintable()
-    return value if is_text and isinstance(value, str) and not value.startswith("-") else None
-
-
-def _is_nothing(value: object) -> bool:
-    """Not said, or switched off: nothing to take over and nothing to tell."""
-    return value is None or value is False or value in ("", 0, -1) or value == [] or value == {}
-
-
-Convert = Callable[[object], str | None]
-
-
-def _take(found: _Found, name: str, value: object, option: str, convert: Convert) -> None:
-    """One setting as one option, or named as left out."""
-    argument = convert(value)
-    if argument is None:
-        found.leave(name, value)
-    else:
-        found.add(option, argument)
-
-
 # ---- KoboldCpp ---------------------------------------------------------------------------------------------------
 
 _KOBOLD_PLAIN: Mapping[str, tuple[str, Convert]] = {
-    "contextsize": ("-c", _whole),
-    "threads": ("-t", _whole),
-    "blasthreads": ("-tb", _whole),
-    "overridetensors": ("-ot", _text),
-    "overridekv": ("--override-kv", _text),
-    "mmproj": ("--mmproj", _text),
-    "draftmodel": ("-md", _text),
-    "draftamount": ("--draft-max", _whole),
-    "port_param": ("--port", lambda value: _whole(value, 1, 65535)),
-    "host": ("--host", _text),
+    "contextsize": ("-c", whole),
+    "threads": ("-t", whole),
+    "blasthreads": ("-tb", whole),
+    "overridetensors": ("-ot", one_line),
+    "overridekv": ("--override-kv", one_line),
+    "mmproj": ("--mmproj", one_line),
+    "draftmodel": ("-md", one_line),
+    "draftamount": ("--draft-max", whole),
+    "port_param": ("--port", lambda value: whole(value, 1, 65535)),
+    "host": ("--host", one_line),
 }
 
 
 def _read_kobold(data: Mapping[str, object]) -> ForeignSettings:
-    found = _Found()
-    model = _text(data.get("model_param")) or _text(data.get("model"))
+    found = Found()
+    model = one_line(data.get("model_param")) or one_line(data.get("model"))
     if model is not None:
         found.add("-m", model)
     for name, value in data.items():
@@ -160,34 +92,34 @@ def _read_kobold(data: Mapping[str, object]) -> ForeignSettings:
         if name in _KOBOLD_SPECIAL:
             _KOBOLD_SPECIAL[name](found, value)
         elif name in _KOBOLD_PLAIN:
-            if not _is_nothing(value):
-                _take(found, name, value, *_KOBOLD_PLAIN[name])
-        elif not _is_nothing(value) and not name.startswith(KOBOLD_OTHERS):
+            if not is_nothing(value):
+                take(found, name, value, *_KOBOLD_PLAIN[name])
+        elif not is_nothing(value) and not name.startswith(KOBOLD_OTHERS):
             found.leave(name, value)
     return ForeignSettings("koboldcpp", tuple(found.argv), tuple(found.left_out))
 
 
-def _kobold_layers(found: _Found, value: object) -> None:
+def _kobold_layers(found: Found, value: object) -> None:
     """-1 lets KoboldCpp guess: then nothing is said, and the engine's own default holds."""
     if value not in (-1, None, ""):
-        _take(found, "gpulayers", value, "-ngl", lambda v: _whole(v, 0, _MOST_LAYERS))
+        take(found, "gpulayers", value, "-ngl", lambda v: whole(v, 0, _MOST_LAYERS))
 
 
-def _kobold_batch(found: _Found, value: object) -> None:
+def _kobold_batch(found: Found, value: object) -> None:
     """One number for both batches; -1 is KoboldCpp's way to say one token at a time."""
-    size = _whole(value, 1)
+    size = whole(value, 1)
     if size is not None:
         found.add("-b", size, "-ub", size)
     elif value not in (None, ""):
         found.leave("blasbatchsize", value)
 
 
-def _kobold_card(found: _Found, name: str, prefix: str, value: object) -> None:
+def _kobold_card(found: Found, name: str, prefix: str, value: object) -> None:
     """``["normal", "0", "mmq"]``: a card's number, and words of which two have options of llama-server."""
     for word in value if isinstance(value, list) else [value]:
-        number = _whole(word, 0, 15)
-        if number is not None:
-            found.add("-dev", f"{prefix}{number}")
+        card = whole(word, 0, 15)
+        if card is not None:
+            found.add("-dev", f"{prefix}{card}")
         elif word == "lowvram":
             found.add("-nkvo")
         elif word == "rowsplit":
@@ -196,21 +128,21 @@ def _kobold_card(found: _Found, name: str, prefix: str, value: object) -> None:
             found.leave(name, word)
 
 
-def _kobold_split(found: _Found, value: object) -> None:
-    if _is_nothing(value):
+def _kobold_split(found: Found, value: object) -> None:
+    if is_nothing(value):
         return
-    parts = [_number(part) for part in value] if isinstance(value, list) and len(value) <= 16 else [None]
+    parts = [number(part) for part in value] if isinstance(value, list) and len(value) <= 16 else [None]
     if None in parts:
         found.leave("tensor_split", value)
     else:
         found.add("-ts", ",".join(part for part in parts if part is not None))
 
 
-def _kobold_experts(found: _Found, value: object) -> None:
+def _kobold_experts(found: Found, value: object) -> None:
     """Expert layers in RAM; 999 stands for all."""
-    if _is_nothing(value):
+    if is_nothing(value):
         return
-    count = _whole(value, 1, _MOST_LAYERS)
+    count = whole(value, 1, _MOST_LAYERS)
     if count is None:
         found.leave("moecpu", value)
     elif int(count) >= 999:
@@ -219,7 +151,7 @@ def _kobold_experts(found: _Found, value: object) -> None:
         found.add("--n-cpu-moe", count)
 
 
-def _kobold_type(found: _Found, value: object) -> None:
+def _kobold_type(found: Found, value: object) -> None:
     kind = KOBOLD_TYPES.get(value) if isinstance(value, int) and not isinstance(value, bool) else None
     if kind is not None:
         found.add("-ctk", kind, "-ctv", kind)
@@ -227,54 +159,54 @@ def _kobold_type(found: _Found, value: object) -> None:
         found.leave("quantkv", value)
 
 
-def _kobold_lora(found: _Found, value: object) -> None:
+def _kobold_lora(found: Found, value: object) -> None:
     for path in (value if isinstance(value, list) else [value])[:16]:
-        if not _is_nothing(path):
-            _take(found, "lora", path, "--lora", _text)
+        if not is_nothing(path):
+            take(found, "lora", path, "--lora", one_line)
 
 
-def _kobold_rope(found: _Found, value: object) -> None:
+def _kobold_rope(found: Found, value: object) -> None:
     """``[scale, base]``; a scale of 0 lets KoboldCpp choose."""
-    pair = [_number(part) for part in value] if isinstance(value, list) and len(value) == 2 else []
+    pair = [number(part) for part in value] if isinstance(value, list) and len(value) == 2 else []
     if len(pair) != 2 or None in pair:
-        if not _is_nothing(value):
+        if not is_nothing(value):
             found.leave("ropeconfig", value)
     elif pair[0] not in (None, "0") and pair[1] is not None:
         found.add("--rope-freq-scale", str(pair[0]), "--rope-freq-base", pair[1])
 
 
-def _switch(name: str, *words: str) -> Callable[[_Found, object], None]:
+def _switch(name: str, *words: str) -> Callable[[Found, object], None]:
     """A setting that is on or off; off is the default on both sides."""
 
-    def read(found: _Found, value: object) -> None:
+    def read(found: Found, value: object) -> None:
         if value is True or value == 1:
             found.add(*words)
-        elif not _is_nothing(value):
+        elif not is_nothing(value):
             found.leave(name, value)
 
     return read
 
 
-def _card(name: str, prefix: str) -> Callable[[_Found, object], None]:
-    def read(found: _Found, value: object) -> None:
+def _card(name: str, prefix: str) -> Callable[[Found, object], None]:
+    def read(found: Found, value: object) -> None:
         if value is not None and value is not False:
             _kobold_card(found, name, prefix, value)
 
     return read
 
 
-def _main_gpu(found: _Found, value: object) -> None:
+def _main_gpu(found: Found, value: object) -> None:
     if value not in (None, -1):
-        _take(found, "maingpu", value, "-mg", lambda v: _whole(v, 0, 15))
+        take(found, "maingpu", value, "-mg", lambda v: whole(v, 0, 15))
 
 
-def _draft_layers(found: _Found, value: object) -> None:
+def _draft_layers(found: Found, value: object) -> None:
     """999 stands for all, which is the engine's default."""
     if value not in (None, -1, 999):
-        _take(found, "draftgpulayers", value, "-ngld", lambda v: _whole(v, 0, _MOST_LAYERS))
+        take(found, "draftgpulayers", value, "-ngld", lambda v: whole(v, 0, _MOST_LAYERS))
 
 
-def _kobold_mmap(found: _Found, value: object) -> None:
+def _kobold_mmap(found: Found, value: object) -> None:
     """KoboldCpp maps the file only when asked to; llama-server unless asked not to."""
     if value is False:
         found.add("--no-mmap")
@@ -282,7 +214,7 @@ def _kobold_mmap(found: _Found, value: object) -> None:
         found.leave("usemmap", value)
 
 
-_KOBOLD_SPECIAL: Mapping[str, Callable[[_Found, object], None]] = {
+_KOBOLD_SPECIAL: Mapping[str, Callable[[Found, object], None]] = {
     "gpulayers": _kobold_layers,
     "blasbatchsize": _kobold_batch,
     "usecublas": _card("usecublas", "CUDA"),
@@ -319,7 +251,7 @@ def _part(data: Mapping[str, object], name: str) -> Mapping[str, object]:
 
 
 def _read_lmstudio(data: Mapping[str, object], n_layers: int | None) -> ForeignSettings:
-    found = _Found()
+    found = Found()
     for part in ("load", "operation"):
         fields = _part(data, part).get("fields")
         for entry in fields if isinstance(fields, list) else []:
@@ -330,7 +262,7 @@ def _read_lmstudio(data: Mapping[str, object], n_layers: int | None) -> ForeignS
     return ForeignSettings("lmstudio", tuple(found.argv), tuple(found.left_out))
 
 
-def _lmstudio_field(found: _Found, key: str, value: object, n_layers: int | None) -> None:
+def _lmstudio_field(found: Found, key: str, value: object, n_layers: int | None) -> None:
     """``{"checked": false}`` marks a value that is kept but not used."""
     if isinstance(value, dict) and "checked" in value:
         if value.get("checked") is not True:
@@ -339,12 +271,12 @@ def _lmstudio_field(found: _Found, key: str, value: object, n_layers: int | None
     name = key.removeprefix("llm.load.").removeprefix("llama.").removeprefix("llm.prediction.").removeprefix("llama.")
     if name in LMSTUDIO_PLAIN:
         option, kind = LMSTUDIO_PLAIN[name]
-        _take(found, key, value, option, {"whole": _whole, "number": _number, "text": _text}[kind])
+        take(found, key, value, option, {"whole": whole, "number": number, "text": one_line}[kind])
     elif name in ("acceleration.offloadRatio", "numCpuExpertLayersRatio"):
         _lmstudio_share(found, key, name, value, n_layers)
     elif name in _LMSTUDIO_SWITCHES and isinstance(value, bool):
         found.add(*_LMSTUDIO_SWITCHES[name][value])
-    elif not _is_nothing(value) and not name.startswith(LMSTUDIO_OTHERS):
+    elif not is_nothing(value) and not name.startswith(LMSTUDIO_OTHERS):
         found.leave(key, value)
 
 
@@ -358,7 +290,7 @@ _LMSTUDIO_SWITCHES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """What switched off and switched on say."""
 
 
-def _lmstudio_share(found: _Found, key: str, name: str, value: object, n_layers: int | None) -> None:
+def _lmstudio_share(found: Found, key: str, name: str, value: object, n_layers: int | None) -> None:
     """A share of the model's layers, 0..1, or ``max`` and ``off``."""
     share = {"max": 1.0, "off": 0.0}.get(value) if isinstance(value, str) else value
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
@@ -381,23 +313,23 @@ def _lmstudio_share(found: _Found, key: str, name: str, value: object, n_layers:
 # ---- Ollama ------------------------------------------------------------------------------------------------------
 
 
-def _read_ollama(data: Mapping[str, object], found: _Found | None = None) -> ForeignSettings:
+def _read_ollama(data: Mapping[str, object], found: Found | None = None) -> ForeignSettings:
     """A table of parameters, as in the blob of a model's parameters or the ``options`` of a request."""
-    found = found or _Found()
+    found = found or Found()
     for name, value in data.items():
         _ollama_parameter(found, name, value)
     return ForeignSettings("ollama", tuple(found.argv), tuple(found.left_out))
 
 
-def _ollama_parameter(found: _Found, name: str, value: object) -> None:
+def _ollama_parameter(found: Found, name: str, value: object) -> None:
     name = name.lower()
     if name in OLLAMA_PLAIN:
         option, kind = OLLAMA_PLAIN[name]
-        if name in ("num_gpu", "seed", "main_gpu") and _whole(value, -1) == "-1":
+        if name in ("num_gpu", "seed", "main_gpu") and whole(value, -1) == "-1":
             return  # automatic
-        if name == "num_predict" and _whole(value, -2) in ("-1", "-2"):
+        if name == "num_predict" and whole(value, -2) in ("-1", "-2"):
             return  # without end, which is the engine's default
-        _take(found, name, value, option, _whole if kind == "whole" else _number)
+        take(found, name, value, option, whole if kind == "whole" else number)
         return
     is_on = {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())
     words = {
@@ -414,7 +346,7 @@ def _ollama_parameter(found: _Found, name: str, value: object) -> None:
 
 def _read_modelfile(text: str) -> ForeignSettings:
     """``FROM``, ``PARAMETER name value`` and ``ADAPTER``; texts for the model are named, not taken over."""
-    found = _Found()
+    found = Found()
     without_blocks = re.sub(r'"""(?:.|\n)*?(?:"""|\Z)', '"…"', text)
     for line in without_blocks.splitlines():
         word, _, rest = line.strip().partition(" ")
@@ -425,7 +357,7 @@ def _read_modelfile(text: str) -> ForeignSettings:
         if command == "FROM":
             _take_model(found, rest)
         elif command == "ADAPTER":
-            _take(found, "ADAPTER", rest.strip("\"'"), "--lora", _text)
+            take(found, "ADAPTER", rest.strip("\"'"), "--lora", one_line)
         elif command == "PARAMETER":
             name, _, value = rest.partition(" ")
             _ollama_parameter(found, name, value.strip().strip("\"'"))
@@ -436,9 +368,9 @@ def _read_modelfile(text: str) -> ForeignSettings:
     return ForeignSettings("ollama", tuple(found.argv), tuple(found.left_out))
 
 
-def _take_model(found: _Found, value: str) -> None:
+def _take_model(found: Found, value: str) -> None:
     """A file's path; a name such as ``qwen3:30b`` is one of Ollama's own."""
-    path = _text(value.strip("\"'"))
+    path = one_line(value.strip("\"'"))
     if path is not None and (path.lower().endswith(".gguf") or "/" in path[:3] or "\\" in path):
         found.add("-m", path)
     else:

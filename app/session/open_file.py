@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.work.foreign_settings import is_foreign
+from app.common.file_endings import PLAN_ENDING, is_foreign
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
-
-PLAN_ENDING = ".json"
 
 
 def open_file(session: AppSession, path: str) -> None:

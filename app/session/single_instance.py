@@ -10,11 +10,9 @@ What comes in over the socket is hostile: one line of JSON of at most 64 KiB, a 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import sys
-import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -61,6 +59,8 @@ def has_window(paths: AppPaths) -> bool:
 def socket_name(paths: AppPaths) -> str:
     """Where the window listens: a pipe's name on Windows, else a file in the data folder, which is the user's own; in
     the system's folder for running programs where that path would be too long for a socket."""
+    import hashlib
+
     folder = os.path.abspath(paths.data)
     digest = hashlib.sha256(os.path.normcase(folder).encode("utf-8", "surrogateescape")).hexdigest()[:24]
     if sys.platform == "win32":
@@ -68,6 +68,8 @@ def socket_name(paths: AppPaths) -> str:
     path = os.path.join(folder, _SOCKET_NAME)
     if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
         return path
+    import tempfile
+
     return os.path.join(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir(), f"lanewise-{digest}")
 
 

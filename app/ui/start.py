@@ -16,6 +16,7 @@ from app.common.problem import Problem, ProblemError
 from app.common.start_options import WindowOptions
 from app.session.open_file import open_file
 from app.settings import LoadedSettings, changed, load
+from app.ui.crash_notice import install_notice
 from app.ui.garbage import MainThreadGarbage
 from app.ui.main_window import MainWindow
 from app.ui.one_window import OneWindow
@@ -83,6 +84,8 @@ class Starter:
     def begin(self) -> None:
         """Make the session; look for everything; open the asked-for, the last, or the demo model. A bug on the way is
         shown with its report, since a window without a session shows nothing."""
+        if self.session is not None:
+            return  # begun in the tray: the window is painted when it is first opened from there
         try:
             self._begin()
         except Exception as error:
@@ -183,6 +186,8 @@ def run_window(options: WindowOptions) -> int:
     starter = Starter(window, options, loaded.problem, one)
     window.first_painted.connect(starter.begin)
     window.first_painted.connect(starter.guide)
+    if not options.smoke:
+        install_notice(window)
     if options.smoke:
         window.first_painted.connect(lambda: QTimer.singleShot(0, app.quit))
         QTimer.singleShot(_SMOKE_LIMIT_MS, lambda: app.exit(1))  # a crash before the first paint must not hang

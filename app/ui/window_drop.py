@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from PySide6.QtCore import QMimeData
 
-from app.work.foreign_settings import ENDINGS
+from app.common.file_endings import PLAN_ENDING, SETTINGS_ENDINGS
 
 MODEL_ENDING = ".gguf"
-PLAN_ENDING = ".json"
 
 
 def dropped_file(data: QMimeData) -> str | None:
     """The first local model of a drag, else its first plan file, else other settings; None when there is neither."""
     paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
-    for ending in (MODEL_ENDING, PLAN_ENDING, *ENDINGS):
+    for ending in (MODEL_ENDING, PLAN_ENDING, *SETTINGS_ENDINGS):
         found = next((path for path in paths if path.lower().endswith(ending)), None)
         if found is not None:
             return found

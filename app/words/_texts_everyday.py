@@ -5,6 +5,21 @@ from __future__ import annotations
 from app.words.catalogue import Entries
 
 _WINDOW: Entries = {
+    "crash.title": ("Lanewise met a bug", "Lanewise 遇到了程序错误"),
+    "crash.text": (
+        "Something in Lanewise went wrong: {why}. The window goes on; if it behaves oddly, save the plan and start again.",
+        "Lanewise 内部出错：{why}。窗口会继续运行；如果表现异常，请保存方案后重新启动。",
+    ),
+    "crash.where": (
+        "The report lies in {path}. It holds versions and source lines, no prompt and no answer, and is sent nowhere.",
+        "报告保存在 {path}，只包含版本和源代码行，没有提问和回答，也不会发送到任何地方。",
+    ),
+    "crash.not_written": (
+        "The report could not be written to a file. It holds versions and source lines, no prompt and no answer.",
+        "报告无法写入文件。其中只包含版本和源代码行，没有提问和回答。",
+    ),
+    "crash.copy": ("Copy the report", "复制报告"),
+    "crash.copied": ("Copied", "已复制"),
     "problem.window_silent": (
         "Another Lanewise window of yours is running but does not answer, so this one was opened beside it. If it is "
         "not on the screen, end it in the Task Manager.",

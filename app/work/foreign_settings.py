@@ -13,7 +13,6 @@ from app.planner.foreign_settings import MOST_CHARACTERS, ForeignSettings, read_
 from app.planner.pasted import PasteError, read_pasted
 from app.planner.shells import Shell, quote_command
 
-ENDINGS = (".kcpps", ".kcppt", ".gguf.json", ".preset.json", "modelfile", ".modelfile")
 PROGRAMS = {"koboldcpp": "KoboldCpp", "lmstudio": "LM Studio", "ollama": "Ollama"}
 
 
@@ -23,11 +22,6 @@ class ForeignFile:
 
     settings: ForeignSettings
     problems: tuple[Problem, ...]
-
-
-def is_foreign(path: str) -> bool:
-    """Does the name look like such a file?"""
-    return path.lower().endswith(ENDINGS)
 
 
 def read_foreign_file(path: Path, n_layers: int | None = None) -> ForeignFile:

@@ -67,6 +67,19 @@ def test_that_a_bug_in_the_start_is_shown_with_its_report_and_ends_the_program(q
     assert len(shown) == 1
 
 
+def test_that_a_start_in_the_tray_begins_once_also_when_the_window_is_painted_later(qtbot, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("app.engine.locate.usual_folders", lambda: ())
+    window = Window()
+    starter = Starter(window, WindowOptions(tray=True))
+    starter.begin()
+    session = window.session
+    starter.begin()
+    assert window.session is session
+    qtbot.waitUntil(lambda: session.is_idle)
+    session.close()
+
+
 @pytest.mark.parametrize("name", ["gone.json", "damaged.json"])
 def test_that_a_machine_that_cannot_be_read_is_told_and_this_one_is_shown(begin, tmp_path, name):
     (tmp_path / "damaged.json").write_text("{")

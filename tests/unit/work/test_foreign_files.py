@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
+from app.common.file_endings import is_foreign
 from app.common.problem import ProblemError
 from app.planner.pasted import read_pasted
-from app.work.foreign_settings import as_text, is_foreign, read_foreign_file
+from app.work.foreign_settings import as_text, read_foreign_file
 
 KOBOLD = {"model_param": "/模型/a b.gguf", "contextsize": 8192, "gpulayers": 3, "moecpu": 2, "smartcontext": True}
 
