@@ -42,7 +42,7 @@ def look_at_engines(paths: AppPaths, chosen: str | None) -> EngineList:
     """Every engine that is known or found here; those that have not changed are not started.
 
     ``chosen``: the path in the settings, None = the one that is found. Takes seconds for engines seen for the first
-    time; call it on a worker thread. Raises ProblemError ``engine_list_not_saved``.
+    time; call it on a worker thread. A list that cannot be kept (a full disk) is told and a problem of it.
     """
     before = load_store(paths)
     found, problems, changed = list[KnownEngine](), list[Problem](), list[ChangedEngine]()
@@ -68,7 +68,11 @@ def look_at_engines(paths: AppPaths, chosen: str | None) -> EngineList:
         here = None if current is None else latest.at(current.path)
         return latest.using(None if here is None else here.id)
 
-    store = update_store(paths, change)
+    try:
+        store = update_store(paths, change)
+    except ProblemError as error:
+        problems.append(error.problem)
+        store = change(load_store(paths))
     return EngineList(store, tuple(problems), tuple(changed))
 
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from app.common.paths import app_paths
-from app.common.problem import ProblemError
+from app.common.problem import ProblemError, fail
 from app.engine.identity import EngineKind, FileStamp
+from app.work import engine_registry
 from app.work.engine_registry import forget_engine, note_plan, use_engine
 from app.work.engine_store import (
     EngineSource,
@@ -142,3 +143,15 @@ def test_that_a_newer_list_is_read_as_far_as_it_is_understood(paths, servers):
     data["engines"][0]["new"] = 2
     store_file(paths).write_text(json.dumps(data))
     assert load_store(paths).engines == tuple(servers)
+
+
+def test_that_engines_are_listed_although_the_list_cannot_be_kept(tmp_path, paths, servers, monkeypatch):
+    save_store(paths, EngineStore(engines=tuple(servers)))
+
+    def refuse(*_):
+        raise fail("engine_list_not_saved", path="x", why="No space left on device")
+
+    monkeypatch.setattr(engine_registry, "update_store", refuse)
+    listed = engine_registry.look_at_engines(paths, str(tmp_path / "none"))
+    assert [e.id for e in listed.store.engines] == ["a", "b", "c"]
+    assert listed.problems[-1].code == "engine_list_not_saved"
