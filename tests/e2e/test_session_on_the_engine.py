@@ -89,6 +89,42 @@ def test_that_a_launch_runs_where_it_should_answers_and_stops(session, qtbot):
     assert not psutil.pid_exists(pid)
 
 
+def test_that_a_conversation_has_turns_figures_and_can_be_asked_again(session, qtbot):
+    session.launch()
+    with qtbot.waitSignal(session.talk.server_known, timeout=START_MS):
+        pass
+    assert session.talk.n_ctx == session.plan.n_ctx
+    assert session.talk.takes_pictures is False
+    session.talk.system_prompt = "Speak of lanes."
+
+    def answer(ask):
+        ask()
+        qtbot.waitUntil(lambda: session.chat.phase is ChatPhase.ANSWERING, timeout=START_MS)
+        qtbot.waitUntil(lambda: (session.chat.decoded_tokens or 0) > 2, timeout=START_MS)
+        session.stop_answer()
+        qtbot.waitUntil(lambda: session.chat.phase is ChatPhase.IDLE, timeout=START_MS)
+        return session.chat
+
+    first = answer(lambda: session.send_prompt("one"))
+    assert first.first_token_s is not None
+    assert first.context_used is not None
+    assert first.context_used > first.decoded_tokens
+    second = answer(lambda: session.send_prompt("two"))
+    assert session.talk.turns == (first,)
+    assert second.context_used > first.context_used
+    again = answer(session.talk.again)
+    assert session.talk.turns == (first,)
+    assert again.question == "two"
+    assert again.number > second.number
+    with qtbot.waitSignal(session.talk.page_known, timeout=START_MS) as told:
+        session.talk.ask_for_page()
+    url, problem = told.args
+    assert url == session.run.url
+    assert problem is None or problem.code == "chat_no_page"
+    session.stop()
+    qtbot.waitUntil(_phase(session, RunPhase.STOPPED), timeout=START_MS)
+
+
 def test_that_stop_works_while_it_starts(session, qtbot):
     session.launch()
     qtbot.waitUntil(lambda: session.run.pid is not None, timeout=START_MS)
