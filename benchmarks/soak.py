@@ -169,7 +169,7 @@ def _judge(rows: list[Row], idle: float, asker: Asker, *, end_was_told: bool, as
     if as_json:
         print(json.dumps(result))
     else:
-        print({name: value for name, value in result.items() if name != "rows"})
+        print({name: value for name, value in result.items() if name != "rows"}, flush=True)
     return int(not is_good)
 
 
