@@ -83,7 +83,12 @@ def walk(session, guide, pictures):
     dialog.accept()
     way.act("(planned)", lambda: None, lambda: guide.step is Step.PLAN and guide.go.isEnabled())
     way.picture("plan")
-    way.act("launch", guide.go.click, lambda: session.run.phase is RunPhase.READY or session.run.problem)
+    run, launching = session.run, session.launching
+    way.act("launch", guide.go.click, lambda: session.run.phase is not run.phase or launching.question)
+    if launching.question is not None:  # another program holds the port, or memory has become less
+        answer = guide.pages[Step.PLAN].hindrance.buttons[0]
+        way.act(f"answer “{answer.text()}”", answer.click, lambda: session.run.phase is not run.phase)
+    way.act("(loaded)", lambda: None, lambda: session.run.phase in (RunPhase.READY, RunPhase.FAILED))
     way.act("(ready)", lambda: None, lambda: guide.step is Step.CHAT and guide.go.isEnabled())
     way.picture("chat")
     way.act("ask: first token", guide.go.click, lambda: bool(session.chat.answer or session.chat.reasoning))

@@ -23,11 +23,7 @@ from tests.tools.hardware_data import DATA
 from tests.tools.sparse_models import NAMES, make_sparse
 
 ROUNDS = 2
-SOURCES = tuple(
-    name
-    for name in NAMES
-    if name not in ("deepseek-v3", "deepseek-v3.2", "glm-5.2", "grok-1", "arctic", "step35-flash")
-)
+SOURCES = tuple(name for name in NAMES[:18] if name not in ("deepseek-v3", "glm45-air"))
 HEADER = 32 << 20
 
 

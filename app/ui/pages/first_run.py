@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QStackedWidget, QVBo
 from typing_extensions import override
 
 from app.session.first_run_controller import Step
-from app.ui.pages.first_run_steps import ChatStep, EngineStep, ModelStep, PlanStep, StepPage
+from app.ui.pages.first_run_answer import ChatStep, PlanStep
+from app.ui.pages.first_run_steps import EngineStep, ModelStep, StepPage
 from app.ui.theme.fonts import scaled
 from app.ui.widgets.buttons import LinkButton, PlainButton, PrimaryButton
 from app.ui.widgets.frames import Rule

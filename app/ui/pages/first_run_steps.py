@@ -1,4 +1,4 @@
-"""The four steps of the first run: what each says, what its button does, and how it is seen to be done."""
+"""The first two steps of the first run: what each says, what its button does, how it is seen to be done."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from typing_extensions import override
 from app.common.units import size_text
 from app.session.engines_controller import GetPhase
 from app.session.first_run_controller import Step
-from app.session.state import ChatPhase, EnginePhase, RunPhase
+from app.session.state import EnginePhase
 from app.ui.dialogs.get_engine import package_title, progress_text
-from app.ui.pages.plan_verdict import GOOD_TPS, verdict
+from app.ui.pages.plan_verdict import GOOD_TPS
 from app.ui.pages.settings_engines import ToneLine
 from app.ui.widgets.buttons import LinkButton
 from app.ui.widgets.frames import ScrollCard
-from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
-from app.ui.widgets.launch_strip import LaunchStrip
+from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.words import say
 from app.work.library.suggest import Suggestion
 from app.work.library.types import Entry
@@ -245,7 +244,8 @@ class ModelStep(StepPage):
 
     def _add(self, column: QVBoxLayout, what: Entry | Suggestion, name: str, facts: str) -> None:
         button = QRadioButton(name)
-        told = f"{verdict_words(what.verdict)} · {speed_words(what.verdict)} · {facts}"
+        speed = speed_words(what.verdict) if what.verdict is not None and what.verdict.decode_tps else None
+        told = " · ".join(part for part in (verdict_words(what.verdict), speed, facts) if part)
         button.setAccessibleDescription(told)
         button.toggled.connect(self.changed)
         note = DimLabel(told, wrap=True)
@@ -309,103 +309,3 @@ def _preferred(entry: Entry) -> tuple[bool, bool, int]:
     tps = entry.verdict.decode_tps if entry.verdict is not None else None
     is_slow = tps is not None and tps < GOOD_TPS
     return (is_slow, not entry.summary.expert_layers, -entry.summary.file_bytes)
-
-
-class PlanStep(StepPage):
-    """The plan's verdict in one sentence; Launch."""
-
-    def __init__(self, session: AppSession) -> None:
-        super().__init__(session, Step.PLAN)
-        self.model = QLabel()
-        self.model.setWordWrap(True)
-        self.verdict = QLabel()
-        self.verdict.setWordWrap(True)
-        self.status = DimLabel(wrap=True)
-        self.hindrance = LaunchStrip(session.launching)
-        for widget in (self.model, self.verdict, self.status, self.hindrance):
-            self.column.addWidget(widget)
-        self.column.addLayout(self.trouble)
-        self.column.addStretch(1)
-        session.plan_changed.connect(self._refresh)
-        session.run_changed.connect(self._refresh)
-        session.engine_changed.connect(self._refresh)
-        self._refresh()
-
-    @Slot()
-    def _refresh(self) -> None:
-        session = self._session
-        self.model.setText("" if session.model is None else say("first_run.plan.model", name=session.model.name))
-        if session.plan is not None:
-            told = verdict(session.plan, session.model)
-            self.verdict.setText(told.text)
-            set_look(self.verdict, told.look)
-        run = session.run
-        is_starting = run.phase is RunPhase.STARTING
-        self.status.setText(say("first_run.plan.starting") if is_starting else "")
-        self.show_trouble(run.problem if run.phase is RunPhase.FAILED else None)
-        self.changed.emit()
-
-    @override
-    def action(self) -> tuple[str, bool]:
-        """Launch, once there is a plan and an engine."""
-        session = self._session
-        may = session.plan is not None and not session.plan.has_errors and session.engine.phase is EnginePhase.READY
-        return say("first_run.plan.launch"), may and session.run.phase in (RunPhase.STOPPED, RunPhase.FAILED)
-
-    @override
-    def act(self) -> None:
-        """Start the server with this plan."""
-        self._session.launch()
-
-
-class ChatStep(StepPage):
-    """A first question and its answer."""
-
-    def __init__(self, session: AppSession) -> None:
-        super().__init__(session, Step.CHAT)
-        self.question = QLabel(say("first_run.chat.question"))
-        self.question.setWordWrap(True)
-        self.answer = ScrollCard(say("first_run.chat.answer"))
-        self._text = QLabel()
-        self._text.setWordWrap(True)
-        self._text.setContentsMargins(10, 8, 10, 8)
-        self.answer.set_content(self._text)
-        self.speed = DimLabel(wrap=True)
-        self.column.addWidget(self.question)
-        self.column.addWidget(self.answer, 1)
-        self.column.addWidget(self.speed)
-        self.column.addLayout(self.trouble)
-        self._is_asked = False
-        session.chat_changed.connect(self._refresh)
-        session.run_changed.connect(self._refresh)
-        self._refresh()
-
-    @property
-    def text(self) -> str:
-        """The answer so far."""
-        return self._text.text()
-
-    @Slot()
-    def _refresh(self) -> None:
-        chat = self._session.chat
-        self._text.setText(chat.answer or chat.reasoning)
-        self.speed.setText("" if chat.decode_tps is None else say("first_run.chat.speed", tps=chat.decode_tps))
-        self.show_trouble(chat.problem)
-        first_run = self._session.first_run
-        has_begun = bool(chat.answer or chat.reasoning)
-        if self._is_asked and has_begun and first_run.step is Step.CHAT:
-            self._is_asked = False
-            first_run.finish(Step.CHAT)
-        self.changed.emit()
-
-    @override
-    def action(self) -> tuple[str, bool]:
-        """Ask, once the server is ready."""
-        ready = self._session.run.phase is RunPhase.READY
-        return say("first_run.chat.ask"), ready and self._session.chat.phase is ChatPhase.IDLE
-
-    @override
-    def act(self) -> None:
-        """Ask the first question."""
-        self._is_asked = True
-        self._session.send_prompt(self.question.text())
