@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.common.paths import app_paths
+from app.engine.ports import free_port
 from app.session.app_session import AppSession
 from app.session.engines_controller import GetPhase
 from app.session.state import EnginePhase, RunPhase
@@ -42,6 +43,14 @@ def session(qapp, mirror, monkeypatch):
     made.close()
 
 
+def _show_demo(session, qtbot):
+    """On a free port: another server may run on this machine."""
+    session.open_demo()
+    qtbot.waitUntil(lambda: session.plan is not None, timeout=PATIENCE_MS)
+    session.set_wishes(extra=("--port", str(free_port())))
+    qtbot.waitUntil(lambda: session.verification is not None, timeout=PATIENCE_MS)
+
+
 def test_that_a_machine_without_an_engine_gets_one_and_runs_the_demo_with_it(qtbot, session):
     qtbot.waitUntil(lambda: session.engine.phase is EnginePhase.MISSING, timeout=PATIENCE_MS)
     session.engines.load_packages()
@@ -50,8 +59,7 @@ def test_that_a_machine_without_an_engine_gets_one_and_runs_the_demo_with_it(qtb
     qtbot.waitUntil(lambda: session.engine.phase is EnginePhase.READY, timeout=PATIENCE_MS)
     assert session.engines.get.phase is GetPhase.DONE, session.engines.get
     assert Path(session.engine.path).is_relative_to(app_paths().engines)
-    session.open_demo()
-    qtbot.waitUntil(lambda: session.plan is not None and session.verification is not None, timeout=PATIENCE_MS)
+    _show_demo(session, qtbot)
     assert session.verification.agrees
     session.launch()
     qtbot.waitUntil(lambda: session.run.phase in (RunPhase.READY, RunPhase.FAILED), timeout=PATIENCE_MS)
@@ -65,8 +73,7 @@ def test_that_an_engine_updated_in_place_is_noticed_instead_of_launched(qtbot, s
     shutil.copytree(Path(engine.path).resolve().parent, own, symlinks=True)
     session.choose_engine(str(own))
     qtbot.waitUntil(lambda: session.engines.list.current is not None, timeout=PATIENCE_MS)
-    session.open_demo()
-    qtbot.waitUntil(lambda: session.plan is not None and session.verification is not None, timeout=PATIENCE_MS)
+    _show_demo(session, qtbot)
     before = session.engines.list.current.stamp.sha256
     with (own / "llama-server").open("ab") as program:
         program.write(b"updated in place")
