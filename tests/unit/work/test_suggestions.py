@@ -40,6 +40,7 @@ def test_that_a_model_from_the_table_is_the_published_one(tmp_path, name):
     )
 
 
+@pytest.mark.slow
 def test_that_more_bits_are_more_bytes_and_every_model_is_of_the_size_that_is_promised():
     for known in well_known_models():
         sizes = [known.in_quant(quant).file_bytes for quant in (known.quants[0], known.quants[-1])]
