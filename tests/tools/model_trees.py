@@ -8,7 +8,7 @@ import shutil
 def put_in_hub_cache(root, source, repository, name, revision="a" * 40, *, links=True):
     """models--OWNER--NAME with a blob, a snapshot that links to it, and refs/main."""
     folder = root / f"models--{repository.replace('/', '--')}"
-    digest = hashlib.sha256(source.read_bytes()[:4096] + name.encode()).hexdigest()
+    digest = hashlib.sha256(head_of(source) + name.encode()).hexdigest()
     blob = folder / "blobs" / digest
     snapshot = folder / "snapshots" / revision
     for made in (blob.parent, snapshot, folder / "refs"):
@@ -38,6 +38,12 @@ def put_in_ollama(root, source, model, tag, *, owner="library", kind="model", ho
     ]
     manifest.write_text(json.dumps({"schemaVersion": 2, "layers": layers}))
     return blob
+
+
+def head_of(path, n_bytes=1 << 16):
+    """The first bytes, without reading the hole behind them."""
+    with path.open("rb") as file:
+        return file.read(n_bytes)
 
 
 def copy_sparse(source, target):

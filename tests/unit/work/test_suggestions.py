@@ -13,6 +13,7 @@ from app.planner.file_verdict import VerdictKind
 from app.work.library.judge import Judge
 from app.work.library.suggest import GOOD_TPS, suggestions
 from tests.tools.hardware_data import DATA
+from tests.tools.model_trees import head_of
 from tests.tools.small_moe import write_small_moe
 from tests.tools.sparse_models import make_sparse
 
@@ -75,7 +76,7 @@ def test_that_the_articles_question_comes_first_and_the_rest_runs_here():
 
 def test_that_the_first_bytes_are_enough_for_the_whole_model(tmp_path):
     path = write_small_moe(tmp_path / "m.gguf")
-    size, data = path.stat().st_size, path.read_bytes()[: 1 << 16]
+    size, data = path.stat().st_size, head_of(path)
     found = model_from_starts([FileStart("far/m.gguf", data, size)])
     real = read_model(path)
     assert found.tensors == real.tensors
@@ -87,7 +88,7 @@ def test_that_the_first_bytes_are_enough_for_the_whole_model(tmp_path):
 
 def test_that_a_page_and_a_size_that_lies_are_told(tmp_path):
     path = write_small_moe(tmp_path / "m.gguf")
-    data = path.read_bytes()[: 1 << 16]
+    data = head_of(path)
     with pytest.raises(ProblemError, match="not_gguf_web_page"):
         model_from_starts([FileStart("m.gguf", b"<!DOCTYPE html>" + b" " * 600, 1 << 30)])
     with pytest.raises(ProblemError, match="gguf_truncated"):
