@@ -13,6 +13,7 @@ import threading
 from dataclasses import dataclass, replace
 
 from app.model.types import ModelInfo
+from app.work.library.types import Summary
 
 _HEAD = 64 << 10
 _MOST = 512
@@ -24,6 +25,7 @@ class _Seen:
     tail_end: int
     tail_hash: bytes
     model: ModelInfo
+    summary: Summary
 
 
 class AlikeHeaders:
@@ -33,8 +35,8 @@ class AlikeHeaders:
         self._seen: dict[tuple[int, bytes], _Seen] = {}
         self._lock = threading.Lock()
 
-    def find(self, path: str) -> ModelInfo | None:
-        """The same model under this path; None when its header has to be read."""
+    def find(self, path: str) -> tuple[Summary, ModelInfo] | None:
+        """The same summary and model under this path; None when its header has to be read."""
         try:
             with open(path, "rb") as file:
                 key = (os.fstat(file.fileno()).st_size, _hash(file.read(_HEAD)))
@@ -46,9 +48,11 @@ class AlikeHeaders:
                 same = _hash(file.read(seen.tail_end - seen.tail_start)) == seen.tail_hash
         except OSError:
             return None
-        return replace(seen.model, path=path, parts=(path,)) if same else None
+        if not same:
+            return None
+        return replace(seen.summary, files=(path,)), replace(seen.model, path=path, parts=(path,))
 
-    def keep(self, model: ModelInfo) -> None:
+    def keep(self, model: ModelInfo, summary: Summary) -> None:
         """Remember a model of one file."""
         if len(model.parts) != 1 or not model.tensors:
             return
@@ -62,7 +66,7 @@ class AlikeHeaders:
         except OSError:
             return
         with self._lock:
-            self._seen[key] = _Seen(start, end, tail, model)
+            self._seen[key] = _Seen(start, end, tail, model, summary)
             if len(self._seen) > _MOST:
                 del self._seen[next(iter(self._seen))]
 

@@ -26,14 +26,16 @@ def summarise(found: FoundFile, alike: AlikeHeaders) -> tuple[Summary, ModelInfo
     problem."""
     if found.unfinished:
         return _unfinished(found), None
-    model = alike.find(found.path)
-    if model is None:
-        try:
-            model = read_model(found.path)
-        except ProblemError as error:
-            return _failed(found, error.problem), None
-        alike.keep(model)
-    return summary_of(model), model
+    known = alike.find(found.path)
+    if known is not None:
+        return known
+    try:
+        model = read_model(found.path)
+    except ProblemError as error:
+        return _failed(found, error.problem), None
+    summary = summary_of(model)
+    alike.keep(model, summary)
+    return summary, model
 
 
 def summary_of(model: ModelInfo) -> Summary:

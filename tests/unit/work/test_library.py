@@ -20,6 +20,7 @@ from app.work.library.judge import Judge
 from app.work.library.places import all_places, known_places
 from app.work.library.scan import ScanOptions, scan_library
 from app.work.library.store import LibraryStore
+from app.work.library.summary import summary_of
 from app.work.library.types import EntryRole, Place, Source
 from app.work.library.walk import Limits
 from app.work.library.words import entry_words, size_class
@@ -340,10 +341,11 @@ def test_that_the_words_name_layers_and_sizes(look, moe, snapshot):
 def test_that_a_copy_is_known_by_its_header_and_a_file_that_differs_in_one_tensor_is_not(moe, tmp_path):
     seen = AlikeHeaders()
     first = read_model(moe)
-    seen.keep(first)
+    seen.keep(first, summary_of(first))
     copy = copy_sparse(moe, tmp_path / "copy.gguf")
-    assert replace(seen.find(str(copy)), path=first.path, parts=first.parts) == first
-    assert seen.find(str(copy)).path == str(copy)
+    summary, found = seen.find(str(copy))
+    assert replace(found, path=first.path, parts=first.parts) == first
+    assert (found.path, summary) == (str(copy), summary_of(found))
     data = bytearray(head_of(copy))
     at = data.index(b"blk.7.ffn_down_exps")
     data[at + 4] = ord("6")
