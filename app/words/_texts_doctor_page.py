@@ -41,10 +41,10 @@ _LOGS: Entries = {
 
 _CLI: Entries = {
     "cli.verb.doctor": (
-        "what is wrong with a log, this machine or a plan, and what changes it",
-        "诊断日志、这台电脑或方案的问题，并给出修正",
+        "What is wrong with a log, this machine or a plan, and what changes it.",
+        "诊断日志、这台电脑或方案的问题，并给出修正。",
     ),
-    "cli.group.doctor": ("log", "日志"),
+    "cli.group.doctor": ("Log", "日志"),
     "cli.help.log": (
         "the log of a llama-server to read; - for standard input",
         "要读取的 llama-server 日志；- 表示标准输入",

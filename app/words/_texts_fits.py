@@ -6,10 +6,10 @@ from app.words.catalogue import Entries
 
 ENTRIES: Entries = {
     "cli.verb.fits": (
-        "tells whether a file of this architecture and size would fit, before it is downloaded",
-        "下载之前判断某架构、某大小的文件放不放得下",
+        "Would a file of this architecture and size fit, before it is downloaded?",
+        "下载之前判断某架构、某大小的文件放不放得下。",
     ),
-    "cli.group.file_to_be": ("the file", "文件"),
+    "cli.group.file_to_be": ("File", "文件"),
     "cli.help.arch": ("its architecture, as in qwen3moe or gpt-oss", "架构，例如 qwen3moe 或 gpt-oss"),
     "cli.help.size-gib": ("its size in GiB, as in 17.3", "文件大小（GiB），例如 17.3"),
     "cli.help.layers": (

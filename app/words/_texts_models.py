@@ -90,8 +90,8 @@ _PROBLEMS: Entries = {
 
 _VERB: Entries = {
     "cli.verb.models": (
-        "lists the GGUF files of this computer (or of folders) with a verdict for this machine each",
-        "列出本机（或指定文件夹）中的 GGUF 文件，并逐个给出能否在本机运行的结论",
+        "The GGUF files of this computer (or of folders), each with a verdict for this machine.",
+        "列出本机（或指定文件夹）中的 GGUF 文件，并逐个给出能否在本机运行的结论。",
     ),
     "cli.group.library": ("where to look", "查找位置"),
     "cli.help.folders": (
@@ -162,8 +162,8 @@ _HUB: Entries = {
     "hub.checked": ("checked with the published SHA-256", "已用公布的 SHA-256 校验"),
     "hub.unchecked": ("the source publishes no SHA-256; the header is whole", "来源未公布 SHA-256；文件头完整"),
     "cli.verb.download": (
-        "fetches a model from Hugging Face, ModelScope or a direct link; the verdict comes before the download",
-        "从 Hugging Face、魔搭或直接链接下载模型；下载前先给出结论",
+        "Fetch a model from Hugging Face, ModelScope or a direct link; the verdict comes before the download.",
+        "从 Hugging Face、魔搭或直接链接下载模型；下载前先给出结论。",
     ),
     "cli.group.download": ("the download", "下载"),
     "cli.help.link": (

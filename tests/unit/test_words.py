@@ -62,6 +62,14 @@ def test_that_chinese_meets_chinese_without_a_blank_and_letters_with_one(templat
     assert fill_chinese(template, {"device": device}) == text
 
 
+def test_that_every_verb_is_told_as_a_sentence():
+    for code, (english, chinese) in ENTRIES.items():
+        if code.startswith("cli.verb."):
+            assert english[0].isupper(), code
+            assert english[-1] in ".?", code
+            assert chinese[-1] in "。？", code
+
+
 def test_that_the_user_is_addressed_in_one_way():
     assert [code for code, (_, chinese) in ENTRIES.items() if "您" in chinese] == []
 
