@@ -9,7 +9,9 @@ import pytest
 from app.common.problem import ProblemError
 from app.work.autostart import StartCommand, autostart_file, desktop_entry, is_on, start_command, switch_off, switch_on
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a value in the registry instead of a file")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows keeps a value in the registry instead of a file"
+)
 
 
 @pytest.fixture(autouse=True)
