@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QCheckBox,
     QDialog,
     QFileDialog,
     QGridLayout,
@@ -33,6 +32,7 @@ from app.ui.theme.fonts import tabular
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
 from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
+from app.ui.widgets.tick_box import TickBox
 from app.words import say
 from app.work.downloads.addresses import parse_address
 from app.work.hub.choices import Choice, Choices
@@ -86,7 +86,7 @@ class DownloadDialog(QDialog):
         self.look_button = PlainButton(say("get_model.look"))
         self.files = _make_table()
         self.basis = DimLabel()
-        self.projector = QCheckBox(say("get_model.projector"))
+        self.projector = TickBox(say("get_model.projector"))
         self.space = QLabel()
         self.folder = PlainButton(say("get_model.folder"))
         self.bar = QProgressBar()

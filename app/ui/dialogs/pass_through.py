@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import (
-    QCheckBox,
     QDialog,
     QFileDialog,
     QGridLayout,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 from app.planner.pass_through import Passed, PassedKind, offered, passed_problem, read_passed, with_passed
 from app.ui.widgets.buttons import IconButton, PlainButton, PrimaryButton
 from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
+from app.ui.widgets.tick_box import TickBox
 from app.words import say, say_problem
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class PassThroughDialog(QDialog):
         self._options = offered(self._capabilities)
         plan = session.plan
         self._extra = plan.wishes.extra if plan is not None else ()
-        self.fields: dict[str, QLineEdit | QCheckBox] = {}
+        self.fields: dict[str, QLineEdit | TickBox] = {}
         self.status = QLabel()
         self.status.setWordWrap(True)
         set_look(self.status, "error")
@@ -80,7 +80,7 @@ class PassThroughDialog(QDialog):
         grid.addWidget(caption, row, 0)
         grid.addWidget(flag, row, 3)
         if option.kind is PassedKind.SWITCH:
-            box = QCheckBox()
+            box = TickBox()
             box.setChecked(value == "on")
             self.fields[option.name] = box
             grid.addWidget(box, row, 1)
@@ -109,7 +109,7 @@ class PassThroughDialog(QDialog):
 
     def _value(self, name: str) -> str:
         field = self.fields[name]
-        return ("on" if field.isChecked() else "") if isinstance(field, QCheckBox) else field.text()
+        return ("on" if field.isChecked() else "") if isinstance(field, TickBox) else field.text()
 
     @Slot()
     def _check(self) -> None:
