@@ -28,7 +28,8 @@ class SlotSample:
 
 @dataclass(frozen=True, slots=True)
 class SlotSpeed:
-    """One slot now. ``tps`` is None when it cannot be known yet (first look at a task); 0 while idle.
+    """One slot now. ``tps`` is None when it cannot be known yet (nothing was seen written, first look at a task); 0
+    while it rests after that.
 
     ``used_tokens`` of ``n_ctx``: the context fill, None while idle.
     """
@@ -52,6 +53,7 @@ class SlotRate:
 
     def __init__(self) -> None:
         self._last: dict[int, SlotSample] = {}
+        self._wrote: set[int] = set()
 
     def update(self, samples: Iterable[SlotSample]) -> tuple[SlotSpeed, ...]:
         """The slots' speeds since the last call."""
@@ -59,9 +61,12 @@ class SlotRate:
 
     def _speed(self, now: SlotSample, before: SlotSample | None) -> SlotSpeed:
         self._last[now.slot] = now
+        if now.n_decoded:
+            self._wrote.add(now.slot)
+        has_written = now.slot in self._wrote
         if not now.is_busy:
-            return SlotSpeed(now.slot, False, 0.0, None, now.n_ctx)
-        return SlotSpeed(now.slot, True, _tps(now, before), now.n_prompt_tokens, now.n_ctx)
+            return SlotSpeed(now.slot, False, 0.0 if has_written else None, None, now.n_ctx)
+        return SlotSpeed(now.slot, True, _tps(now, before) if has_written else None, now.n_prompt_tokens, now.n_ctx)
 
 
 def _tps(now: SlotSample, before: SlotSample | None) -> float | None:

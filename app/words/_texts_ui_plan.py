@@ -309,7 +309,7 @@ ENTRIES: Entries = {
     "plan.export.bash": ("Shell script (.sh)…", "Shell 脚本（.sh）…"),
     "plan.launch": ("Launch", "启动"),
     "plan.launch.tip": ("Start llama-server with this plan (Ctrl+L)", "按此方案启动 llama-server（Ctrl+L）"),
-    "plan.stop": ("Stop", "停止"),
+    "plan.stop": ("Stop server", "停止服务"),
     "plan.stopping": ("Stopping…", "正在停止…"),
     "plan.hindrance.no_model": ("Open a model first.", "请先打开模型。"),
     "plan.hindrance.looking": ("Launch waits for llama-server to be found.", "正在查找 llama-server，找到后即可启动。"),

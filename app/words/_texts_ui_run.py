@@ -50,7 +50,7 @@ ENTRIES: Entries = {
     "run.phase.stopping": ("Stopping", "正在停止"),
     "run.phase.failed": ("Failed", "出错退出"),
     "run.launch": ("Launch", "启动"),
-    "run.stop": ("Stop", "停止"),
+    "run.stop": ("Stop server", "停止服务"),
     "run.stop_now": ("Stop now", "立即停止"),
     "run.no_model": (
         "No model is open. Open one on the Plan page; Launch then starts the server with that plan.",
@@ -177,7 +177,7 @@ ENTRIES: Entries = {
         "输入问题。Enter 发送，Shift+Enter 换行，Esc 停止回答。",
     ),
     "chat.send": ("Send", "发送"),
-    "chat.stop": ("Stop", "停止"),
+    "chat.stop": ("Stop answer", "停止回答"),
     "chat.not_running": ("The server is not running yet", "服务器尚未运行"),
     "chat.reading": ("Reading the prompt", "正在处理提示词"),
     "chat.reading_share": (

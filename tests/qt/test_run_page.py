@@ -108,7 +108,7 @@ def test_that_the_button_launches_then_stops_then_stops_at_once(page, session):
     assert button.text() == "Launch"
     button.click()
     session.set_run(RunState(RunPhase.STARTING))
-    assert button.text() == "Stop"
+    assert button.text() == "Stop server"
     button.click()
     session.set_run(RunState(RunPhase.STOPPING))
     assert button.isEnabled()
@@ -221,7 +221,7 @@ def test_that_nothing_is_sent_to_a_server_that_is_not_ready_or_without_words(pag
 def test_that_the_button_and_escape_stop_an_answer(page, session):
     session.set_run(fx.ready_run())
     session.set_chat(fx.answering())
-    assert page.chat.button.text() == "Stop"
+    assert page.chat.button.text() == "Stop answer"
     page.chat.button.click()
     key(page.chat.prompt, Qt.Key.Key_Escape)
     assert session.calls == [("stop_answer",), ("stop_answer",)]

@@ -111,8 +111,18 @@ def test_that_a_new_request_starts_a_new_count():
     assert rate.update([sample(2.0, 2, 15)])[0].tps == 10
 
 
-def test_that_an_idle_slot_has_no_speed_and_no_fill():
-    (speed,) = SlotRate().update([SlotSample(0.0, 0, False, 4096)])
+def test_that_a_slot_that_was_not_seen_writing_has_no_speed_yet():
+    rate = SlotRate()
+    (speed,) = rate.update([SlotSample(0.0, 0, False, 4096)])
+    assert (speed.tps, speed.fill) == (None, None)
+    for at_s in (1.0, 2.0):  # it reads its prompt
+        assert rate.update([sample(at_s, 1, 0)])[0].tps is None
+
+
+def test_that_a_slot_that_rests_after_it_wrote_does_nothing_a_second():
+    rate = SlotRate()
+    rate.update([sample(0.0, 1, 5)])
+    (speed,) = rate.update([SlotSample(1.0, 0, False, 4096)])
     assert (speed.tps, speed.fill) == (0.0, None)
 
 
