@@ -29,6 +29,8 @@ _EXIT_LINES = 40
 _LEADING_LINES = 12
 """How far before the first telling message its own details may stand (the size that could not be allocated)."""
 _BEFORE_LINES = 200
+_MOST_HITS = 500
+"""A start that failed has said by then why; what repeats itself for ever is looked at no longer."""
 
 _READY = re.compile(
     r"(?:llama_server|main): (?:model loaded|(?:server is )?listening on http)|^server is listening on http"
@@ -262,7 +264,7 @@ def _is_settled(run: _Run, index: int) -> bool:
     """Has the first cascade of a start that failed gone by, and did it name its cause? The rest only follows."""
     if run.is_ready or not run.hits or index <= run.hits[0].index + _CASCADE_LINES:
         return False
-    return any(hit.rule.code not in GENERIC for hit in run.hits)
+    return len(run.hits) >= _MOST_HITS or any(hit.rule.code not in GENERIC for hit in run.hits)
 
 
 def _hit(text: str, index: int, is_ready: bool) -> _Hit | None:

@@ -54,6 +54,9 @@ def rule(code: str, pattern: str, build: Build | None = None, *, running: bool =
 
 _WHY = r"(?P<why>.+)"
 _MODEL = r"error loading model: "
+_NO_COLON = r"(?:[^:]|:(?! ))*"
+"""Patterns look at lines of up to a thousand characters that anybody may have written. One that may begin anywhere and
+then run to the end takes the square of that: such a pattern begins where a word or a line does, or ends at a mark."""
 
 ARGUMENTS: tuple[Rule, ...] = (
     rule("unknown_buffer_type", r'error while handling argument "[^"]+": unknown buffer type', buffer_types),
@@ -83,8 +86,7 @@ NETWORK: tuple[Rule, ...] = (
     ),
     rule(
         "port_in_use",
-        r"(?:bind|listen)\S* .*(?:[Aa]ddress already in use|Only one usage of each socket address)|"
-        r"(?:Errno 98|WinError 10048|EADDRINUSE|[Aa]ddress already in use)",
+        r"[Aa]ddress already in use|Only one usage of each socket address|Errno 98|WinError 10048|EADDRINUSE",
         listening_port,
         running=True,
     ),
@@ -144,7 +146,7 @@ MEMORY: tuple[Rule, ...] = (
     ),
     rule(
         "vram_oom_cuda",
-        r"(?:CUDA|ROCm|MUSA|HIP) error(?: \d+ at [^:]+(?::\d+)?)?: out of memory",
+        r"(?:CUDA|ROCm|MUSA|HIP) error(?: \d+ at [^:]{1,260}(?::\d+)?)?: out of memory",
         vram_allocation,
         running=True,
     ),
@@ -225,7 +227,7 @@ PROGRAM: tuple[Rule, ...] = (
     rule(
         "engine_dll_missing",
         r"error while loading shared libraries: (?P<library>[^:\s]+): cannot open|Library not loaded: (?P<other>\S+)"
-        r"|because (?P<third>\S+\.dll) was not found|(?P<fourth>\S+\.dll)[^.]{0,20}(?:找不到|缺失)",
+        r"|because (?P<third>\S+\.dll) was not found|(?P<fourth>(?<!\S)\S+\.dll)[^.]{0,20}(?:找不到|缺失)",
         lambda match, cascade: {"library": next((v for v in match.groups() if v), None)},
     ),
     rule(
@@ -245,12 +247,14 @@ PROGRAM: tuple[Rule, ...] = (
     ),
     rule(
         "engine_not_executable",
-        r"lanewise: cannot start (?P<path>.+): (?P<why>Permission denied|.*[Aa]ccess is denied.*)$",
+        r"lanewise: cannot start (?P<path>.+): (?P<why>Permission denied|" + _NO_COLON + r"[Aa]ccess is denied.*)$",
     ),
     rule("engine_not_executable", r"(?:^|: )(?P<path>\S*llama-server(?:\.exe)?): (?P<why>Permission denied)"),
     rule(
         "engine_removed",
-        r"lanewise: cannot start (?P<path>.+): (?P<why>No such file or directory|.*cannot find the (?:file|path).*)$",
+        r"lanewise: cannot start (?P<path>.+): (?P<why>No such file or directory|"
+        + _NO_COLON
+        + r"cannot find the (?:file|path).*)$",
     ),
     rule(
         "engine_removed",
@@ -259,8 +263,8 @@ PROGRAM: tuple[Rule, ...] = (
     rule("engine_broken", r"lanewise: cannot start (?P<path>.+): (?P<why>[^:]*)$"),
     rule(
         "gpu_error",
-        r"(?P<why>(?:CUDA|ROCm|MUSA|SYCL|HIP) error(?: \d+ at [^:]+(?::\d+)?)?: .*|vk::\w*Error.*"
-        r"|.*ErrorDeviceLost.*|ggml_vulkan: device lost.*)",
+        r"(?P<why>(?:CUDA|ROCm|MUSA|SYCL|HIP) error(?: \d+ at [^:]{1,260}(?::\d+)?)?: .*|vk::\w*Error.*"
+        r"|(?<![^\n]).*ErrorDeviceLost.*|ggml_vulkan: device lost.*)",
         running=True,
     ),
     rule("gpu_error", r"(?P<why>command buffer \d+ failed with status \d+.*)", running=True),

@@ -38,7 +38,7 @@ _WRAPPERS = tuple(
 )
 _MOST_WRAPPERS = 5
 _LOGFMT = re.compile(r"^time=\S+ (?:level=(?P<level>[A-Z]+)\S* )?")
-_LOGFMT_PAIR = re.compile(r'(?P<key>[\w.-]+)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s"]+))')
+_LOGFMT_PAIR = re.compile(r'(?P<key>(?<![\w.-])[\w.-]+)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s"]+))')
 _JSON_STARTS = ('{"type"', '{"')
 
 

@@ -1,13 +1,19 @@
 """The reason of every failure that real servers printed."""
 
 import json
+from re import _constants as re_constants
+from re import _parser as re_parser
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.common.problem import Severity
+from app.engine import failure
 from app.engine.failure import exit_code_text, explain_exit, find_failure, find_warnings
+from app.engine.failure_rules import RULES
+from app.engine.failure_warnings import WARNINGS
+from app.engine.loglines import clean_line
 from app.words import ENTRIES, say_problem
 from tests.tools.engine_data import expected, log_lines, log_names
 
@@ -129,3 +135,32 @@ def test_that_a_lost_rpc_server_is_no_internal_check_of_the_engine():
         "/src/ggml/src/ggml-rpc/ggml-rpc.cpp:354: Remote RPC server crashed or returned malformed response",
     ]
     assert explain_exit(-6, lines).code == "rpc_lost"
+
+
+def _may_begin_anywhere(parsed):
+    """Does a pattern begin with something of any length? Then it is tried from every character to the end."""
+    for operation, value in parsed:
+        name = str(operation)
+        if name == "SUBPATTERN":
+            return _may_begin_anywhere(value[3])
+        if name == "BRANCH":
+            return any(_may_begin_anywhere(branch) for branch in value[1])
+        return name in ("MAX_REPEAT", "MIN_REPEAT") and value[1] is re_constants.MAXREPEAT
+    return False
+
+
+@pytest.mark.parametrize("rule", [*RULES, *WARNINGS], ids=lambda rule: rule.code)
+def test_that_no_pattern_needs_the_square_of_a_lines_length(rule):
+    assert _may_begin_anywhere(re_parser.parse(r"a|(b|.*c)"))
+    assert not _may_begin_anywhere(re_parser.parse(rule.text))
+
+
+def test_that_endless_repetition_of_one_message_is_looked_at_only_so_often():
+    run = failure._last_run([clean_line(f"error loading model: {'ü' * 900} {i}") for i in range(3000)])
+    assert len(run.hits) == failure._MOST_HITS
+    assert find_failure([f"error loading model: {'ü' * 900} {i}" for i in range(900)]).code == "model_load_failed"
+
+
+def test_that_a_lost_vulkan_device_is_told_with_its_whole_line():
+    text = "0.01.000.000 E llama_decode: vk::Queue::submit: ErrorDeviceLost"
+    assert find_failure([text]).params["why"] == "llama_decode: vk::Queue::submit: ErrorDeviceLost"
