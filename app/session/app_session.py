@@ -90,6 +90,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.vram_users = VramUsersController(self._jobs, lambda: self.hardware if self.is_this_machine else None, self)
         self.other_apps = OtherAppsController(self._jobs, self)
         self.engines = EnginesController(self._jobs, self.paths, lambda: self.hardware, lambda: self.settings, self)
+        self.engines.is_saved = lambda: self.machine.is_saved
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
         self._run.pinning = lambda: self.settings.pinning

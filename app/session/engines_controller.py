@@ -41,6 +41,9 @@ _TRY_NEXT = ("engine_sees_no_card", *DOES_NOT_RUN)
 
 _LEAVES_CARD_IDLE = ("engine_no_cuda_runtime", "engine_cuda_no_card", "engine_cpu_only", "engine_missing_file")
 
+NEEDS_ANOTHER = (*_LEAVES_CARD_IDLE, "engine_lacks_architecture")
+"""What another engine would cure."""
+
 
 class GetPhase(StrEnum):
     """Where getting an engine stands."""
@@ -109,6 +112,8 @@ class EnginesController(QObject):
         self._lacking: dict[str, Problem] = {}
         self._told: set[tuple[str, str]] = set()
         self._gpu_names: tuple[str, ...] = ()
+        self.is_saved: Callable[[], bool] = lambda: False
+        """Is the machine one from a file? Its cards are not those that an engine here finds."""
         self.list = EngineList(EngineStore())
         self.get = GetState()
         self._progressed.connect(self._on_progress)
@@ -121,7 +126,7 @@ class EnginesController(QObject):
 
     def warnings(self, engine: KnownEngine) -> tuple[Problem, ...]:
         """What is worth knowing about an engine on this machine and for the open model."""
-        found = engine_warnings(engine, self._gpus(), self.list.store)
+        found = engine_warnings(engine, self._cards_here(), self.list.store)
         lacks = self._lacking.get(engine.id)
         return found if lacks is None else (*found, lacks)
 
@@ -171,7 +176,7 @@ class EnginesController(QObject):
     @Slot()
     def hardware_known(self) -> None:
         """The machine has been looked at: with other cards, other things are worth knowing about the engines."""
-        names = tuple(gpu.name for gpu in self._gpus())
+        names = tuple(gpu.name for gpu in self._cards_here())
         if names != self._gpu_names:
             self._gpu_names = names
             self.changed.emit()
@@ -264,6 +269,10 @@ class EnginesController(QObject):
     def _gpus(self) -> tuple[GpuInfo, ...]:
         hardware = self._hardware()
         return () if hardware is None else hardware.gpus
+
+    def _cards_here(self) -> tuple[GpuInfo, ...]:
+        """The cards of this computer; none is known while the plan is for a saved machine."""
+        return () if self.is_saved() else self._gpus()
 
     # ---- an engine that has changed ---------------------------------------------------------------------------------
 

@@ -21,7 +21,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from typing_extensions import override
 
-from app.common.problem import Severity
 from app.common.resources import resource_path
 from app.session.open_file import open_file
 from app.session.state import RunPhase
@@ -114,11 +113,13 @@ class MainWindow(QWidget):
         self._make_shortcuts()
         self._add_launch_strip()
         session.model_changed.connect(self._on_model)
-        session.message_raised.connect(self._on_message)
+        from app.ui.window_messages import WindowMessages  # not for the first paint: it imports the session's parts
+
+        self.messages = WindowMessages(session, self)
+        self.strip.action_wanted.connect(self.messages.get_engine)
         session.settings_changed.connect(self._on_settings)
         session.run_changed.connect(self._on_run)
         session.plan_changed.connect(self._on_plan)
-        session.undo_stack.indexChanged.connect(self._on_step)
         session.plan_files.changed.connect(self._refresh_title)
         self._refresh_title()
         if self._was_painted:
@@ -263,23 +264,10 @@ class MainWindow(QWidget):
         if self._session.model is not None and self._front != "plan":
             self.show_page("plan")
 
-    @Slot(object)
-    def _on_message(self, problem: object) -> None:
-        if self.page_name == "run" and problem is self._session.run.problem:
-            return  # the page in front says it already, with the evidence
-        self.strip.show_problem(problem)  # type: ignore[arg-type]  # Signal(object) carries a Problem
-
     @Slot()
     def _on_plan(self) -> None:
         if self._was_painted and self._session.plan is not None:
             QTimer.singleShot(_AFTER_PLAN_MS, self, self._make_next_page)
-
-    @Slot()
-    def _on_step(self) -> None:
-        """The user's next step takes a remark about the last one away; an error stays until it is closed."""
-        problem = self.strip.problem
-        if problem is not None and problem.severity is not Severity.ERROR:
-            self.strip.clear()
 
     @Slot()
     def _on_run(self) -> None:
@@ -306,7 +294,11 @@ class MainWindow(QWidget):
         for widget in (self.rail, self._body):
             widget.hide()
             widget.deleteLater()
+        told = self.strip.problem
         self._build_frame()
+        self.strip.action_wanted.connect(self.messages.get_engine)
+        if told is not None:
+            self.messages.show(told)
         self.show_page(self._front)
         self._refresh_title()
         QTimer.singleShot(0, self, self._make_next_page)

@@ -177,6 +177,17 @@ def test_that_a_model_too_new_for_the_engine_is_told_once(qtbot, engines, tmp_pa
     assert "engine_lacks_architecture" not in [p.code for p in engines.warnings(engines.list.current)]
 
 
+def test_that_the_cards_of_a_saved_machine_say_nothing_about_the_engine_here(qtbot, engines, tmp_path):
+    engines._hardware = lambda: load_snapshot(DATA / "laptop-rtx4080-i7-13700h.json")
+    engines.is_saved = lambda: True
+    look(qtbot, engines, own_engine(tmp_path / "e"))
+    engines.hardware_known()
+    assert engines.told == []
+    engines.is_saved = lambda: False
+    engines.hardware_known()
+    assert [problem.code for problem in engines.told] == ["engine_cpu_only"]
+
+
 def test_that_an_engine_in_use_that_leaves_the_card_idle_is_told_once(qtbot, engines, tmp_path):
     server = own_engine(tmp_path / "e")
     look(qtbot, engines, server)

@@ -11,11 +11,13 @@ from app.planner.types import RAM
 from app.session.state import RunPhase, RunState
 from app.ui import main_window
 from app.ui.dialogs.ask_close import AskClose
+from app.ui.dialogs.get_engine import GetEngineDialog
 from app.ui.dialogs.paste_command import PasteDialog
 from app.ui.main_window import MainWindow, fitted
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.shortcut_list import ShortcutList
 from app.ui.window_pages import PAGES, PageKind
+from tests.qt.fake_engines import CUDA
 from tests.qt.fake_session import FakeSession
 from tests.qt.plan_models import laptop, small_moe
 
@@ -189,6 +191,25 @@ def test_that_the_next_step_takes_a_remark_away_but_not_an_error(window, session
     session.message_raised.emit(Problem("export_failed", Severity.ERROR, {"path": "x.sh", "why": "full"}))
     session.undo_stack.undo()
     assert window.strip.isVisible()
+
+
+def test_that_what_is_true_of_the_engine_stays_and_leads_to_another_one(window, session, monkeypatch):
+    problem = Problem("engine_cpu_only", Severity.WARNING, {"gpu": "RTX"})
+    found = [problem]
+    monkeypatch.setattr(session.engines, "warnings", lambda engine: tuple(found))
+    session.engines.show(CUDA, current=CUDA.id)
+    session.message_raised.emit(problem)
+    session.move_cards(("output",), RAM)
+    assert window.strip.problem is problem
+    window.strip.action.click()
+    assert window.strip.action.text() == "Get an engine…"
+    (dialog,) = window.findChildren(GetEngineDialog)
+    dialog.reject()
+    found.clear()
+    session.engines.changed.emit()
+    assert not window.strip.isVisible()
+    session.message_raised.emit(Problem("exported", Severity.INFO, {"path": "x.sh"}))
+    assert not window.strip.action.isVisible()
 
 
 def test_that_another_language_rebuilds_the_pages_and_keeps_the_plan(window, session, qtbot):

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLay
 
 from app.common.problem import Problem, Severity
 from app.ui.theme.manager import ThemeManager
-from app.ui.widgets.buttons import IconButton, LinkButton
+from app.ui.widgets.buttons import IconButton, LinkButton, PlainButton
 from app.ui.widgets.labels import DimLabel, set_look
 from app.words import say, say_problem
 
@@ -16,9 +16,13 @@ _TOKENS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 class MessageStrip(QFrame):
-    """Shows one problem with its severity as icon and word, its evidence on demand, and a button to close it."""
+    """Shows one problem with its severity as icon and word, its evidence on demand, and a button to close it.
+
+    ``action_wanted``: the button with the way on was pressed, where the message has one.
+    """
 
     closed = Signal()
+    action_wanted = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,6 +33,9 @@ class MessageStrip(QFrame):
         self._text.setWordWrap(True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.action = PlainButton("")
+        self.action.clicked.connect(self.action_wanted)
+        self.action.hide()
         self._more = LinkButton(say("ui.message.evidence"))
         self._more.setCheckable(True)
         self._more.toggled.connect(self._on_more)
@@ -45,6 +52,7 @@ class MessageStrip(QFrame):
         line.setSpacing(10)
         line.addWidget(self._icon)
         line.addWidget(self._text, 1)
+        line.addWidget(self.action)
         line.addWidget(self._more)
         line.addWidget(self._close)
         column = QVBoxLayout(self)
@@ -65,9 +73,11 @@ class MessageStrip(QFrame):
         return self._text.text()
 
     @Slot(object)
-    def show_problem(self, problem: Problem) -> None:
-        """Show a problem; it replaces the one before."""
+    def show_problem(self, problem: Problem, action: str = "") -> None:
+        """Show a problem; it replaces the one before. ``action``: the words of a button that leads on."""
         self._problem = problem
+        self.action.setText(action)
+        self.action.setVisible(bool(action))
         sentence = say_problem(problem)
         self._text.setText(sentence)
         self._text.setAccessibleName(say(f"ui.severity.{problem.severity.value}") + ": " + sentence)
