@@ -29,6 +29,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.session.app_session import AppSession
 from app.session.state import EnginePhase, RunPhase
+from app.ui.ending import end_window
 from app.ui.garbage import MainThreadGarbage
 from app.ui.main_window import MainWindow
 from app.ui.theme.manager import ThemeManager, ThemeMode
@@ -116,8 +117,7 @@ def main() -> int:
             end_was_told = _end_is_told(session)
         finally:
             asker.stop()
-            session.close()
-            window.close()
+            end_window(window, session)
         del garbage
     return _judge(rows, idle, asker, end_was_told=end_was_told, as_json=options.json)
 

@@ -122,7 +122,7 @@ class RunController(QObject):
             )
         )
         try:
-            self._server = start_server(spec, lambda event: self._event.emit(number, event))
+            self._server = start_server(spec, lambda event: self._tell(number, event))
         except ProblemError as error:
             self._server = None
             self._set(RunState(RunPhase.FAILED, problem=error.problem))
@@ -174,6 +174,11 @@ class RunController(QObject):
         self._stop_monitor()
         if self._server is not None:
             self._server.wait(10.0)
+
+    def _tell(self, number: int, event: EngineEvent) -> None:
+        """In the server's thread. A server that outlives ``close`` is not heard: this object may be destroyed then."""
+        if number == self._number:
+            self._event.emit(number, event)
 
     @Slot(int, object)
     def _on_event(self, number: int, event: EngineEvent) -> None:

@@ -17,6 +17,7 @@ from app.common.start_options import WindowOptions
 from app.session.open_file import open_file
 from app.settings import LoadedSettings, changed, load
 from app.ui.crash_notice import install_notice
+from app.ui.ending import end_window
 from app.ui.garbage import MainThreadGarbage
 from app.ui.main_window import MainWindow
 from app.ui.one_window import OneWindow
@@ -201,5 +202,4 @@ def run_window(options: WindowOptions) -> int:
     finally:
         window.hide()
         one.close()
-        if starter.session is not None:
-            starter.session.close()
+        end_window(window, starter.session)
