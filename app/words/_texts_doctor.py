@@ -95,6 +95,16 @@ _FOUND: Entries = {
         "The log is empty. At -lv 1 the engine only writes errors, so there were none; else it wrote its log elsewhere.",
         "日志是空的。使用 -lv 1 时引擎只写错误，说明没有错误；否则它把日志写到了别处。",
     ),
+    "problem.log_other_model": (
+        "The log is of {model}, not of {open}, which is open: no change of this plan would cure it. "
+        "Open {model} to get one that does.",
+        "该日志属于 {model}，而当前打开的是 {open}：修改当前方案无法解决日志中的问题。请打开 {model}，以获得对应的修改建议。",
+    ),
+    "problem.log_other_run": (
+        "The log asked for {n_bytes:size} on {device} at once; the open plan ({open}) has {planned:size} there in all. "
+        "It is of another model or command: open that one to get a change that helps.",
+        "日志中一次就在 {device} 上申请了 {n_bytes:size}，而当前方案（{open}）在其上总共只有 {planned:size}。该日志属于其他模型或命令：请打开相应的模型，以获得有效的修改建议。",
+    ),
     "problem.log_cut": (
         "The log is very long: its beginning and end were read, {n_bytes:size} in the middle were not.",
         "日志过长：只读取了开头和结尾，中间的 {n_bytes:size} 未读取。",

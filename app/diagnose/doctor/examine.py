@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from app.common.problem import Severity
 from app.diagnose.doctor.cures import with_fix
+from app.diagnose.doctor.log_match import of_another
 from app.diagnose.doctor.log_rules import failure_finding, log_findings
 from app.diagnose.doctor.plan_rules import machine_rules, plan_findings
 from app.diagnose.doctor.run_rules import run_findings, with_post_mortem
@@ -34,14 +35,22 @@ _OF_A_MEMORY_END = frozenset({"over_full_gpu", "over_full_ram", "placement_diffe
 
 
 def examine(facts: Facts) -> tuple[Finding, ...]:
-    """All findings: the failure first, then errors, warnings and notes; each code once, with its fix."""
+    """All findings: the failure first, then errors, warnings and notes; each code once, with its fix.
+
+    A log of another model is judged for itself: what it says is cured by no change of this plan.
+    """
     failure = failure_finding(facts)
-    found: list[Finding] = [] if failure is None else [with_post_mortem(failure, facts)]
+    other = of_another(facts, failure)
+    of_log = facts if other is None else replace(facts, inputs=None, plan=None, log_is_of_plan=False)
+    found: list[Finding] = [] if failure is None else [with_post_mortem(failure, of_log)]
     order = list(Severity)
-    told = [*log_findings(facts), *run_findings(facts), *plan_findings(facts), *machine_rules(facts)]
-    rest = sorted(_with_root(told), key=lambda finding: order.index(finding.severity))
-    kept = _without_consequences([*found, *rest])
-    return tuple(with_fix(finding, facts) for finding in kept)
+    ran = [*log_findings(of_log), *run_findings(of_log)]
+    planned = [*plan_findings(facts), *machine_rules(facts)]
+    noted = [] if other is None else [other]
+    rest = sorted(_with_root([*ran, *noted, *planned]), key=lambda finding: order.index(finding.severity))
+    kept = _without_consequences([*found, *rest], is_of_plan=other is None)
+    cured_by_plan = {id(finding) for finding in planned}
+    return tuple(with_fix(f, facts if id(f) in cured_by_plan else of_log) for f in kept)
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:
@@ -60,7 +69,7 @@ def _with_root(findings: list[Finding]) -> list[Finding]:
     return [named if f is root else f for f in findings if f is not unused]
 
 
-def _without_consequences(findings: list[Finding]) -> list[Finding]:
+def _without_consequences(findings: list[Finding], is_of_plan: bool) -> list[Finding]:
     covered: set[str] = set()
     kept: list[Finding] = []
     seen: set[tuple[str, str]] = set()
@@ -71,6 +80,6 @@ def _without_consequences(findings: list[Finding]) -> list[Finding]:
         seen.add((finding.code, about))
         kept.append(finding)
         covered |= _SAME_STORY.get(finding.code, frozenset())
-        if finding.code in _MEMORY_ENDS:
+        if is_of_plan and finding.code in _MEMORY_ENDS:
             covered |= _OF_A_MEMORY_END
     return kept

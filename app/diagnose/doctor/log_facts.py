@@ -19,6 +19,11 @@ _TIMING = re.compile(
     r"(?<!prompt )eval time = +(?P<ms>\d{1,12}(?:\.\d+)?) ms / +(?P<n>\d{1,9}) (?:tokens|runs)"
     r".*?(?P<tps>\d{1,7}(?:\.\d+)?) tokens per second"
 )
+_MODEL = re.compile(
+    r"loaded meta data with \d{1,9} key-value pairs and (?P<n>\d{1,9}) tensors from "
+    r"(?P<path>.{1,900}?)(?: \(version .*)?$"
+    r"|loading model '(?P<named>[^']{1,900})'"
+)
 _SERVER = re.compile(
     r"\bsrv\b|llama[_-]server|server is listening|HTTP server|starting (?:llama server|runner)|load_model:"
 )
@@ -29,7 +34,16 @@ _ERROR = re.compile(r"(?:error|fatal|panic|traceback|exception|failed to|unable 
 _LEAST_TIMED_TOKENS = 16
 _MOST_SUSPECTS = 8
 _MOST_TAIL = 12
+_MOST_MODELS = 64
 _LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSeen:
+    """A model file that the log names. ``n_tensors`` None: its head was not read (llama-model-loader.cpp)."""
+
+    path: str
+    n_tensors: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +65,7 @@ class LogFacts:
     moved: tuple[TensorsMoved, ...]
     n_ctx: int | None
     load_mode: str | None
+    models: tuple[ModelSeen, ...] = ()
     n_threads: int | None = None
     n_cpus: int | None = None
     prompt_cache: tuple[int, int] | None = None
@@ -101,6 +116,7 @@ def read_log(lines: Iterable[str], cut_bytes: int = 0) -> LogFacts:
         moved=tuple(reader.moved),
         n_ctx=reader.n_ctx,
         load_mode=reader.load_mode,
+        models=tuple(figures.models),
         n_threads=figures.n_threads,
         n_cpus=figures.n_cpus,
         prompt_cache=figures.prompt_cache,
@@ -125,6 +141,7 @@ class _Figures:
         self.prompt_cache: tuple[int, int] | None = None
         self.fit_context: tuple[int, int] | None = None
         self.decode_tps: list[float] = []
+        self.models: list[ModelSeen] = []
         self.lines_of: dict[str, str] = {}
 
     def take(self, line: CleanLine) -> None:
@@ -143,6 +160,18 @@ class _Figures:
             self.lines_of["fit"] = line.raw[:_LONGEST]
         elif "eval time" in text:
             self._take_timing(line)
+        elif "loading model '" in text or "loaded meta data" in text:
+            self._take_model(text)
+
+    def _take_model(self, text: str) -> None:
+        """A file that is loaded, and what its head says; a draft's and those of earlier starts stand beside it."""
+        found = _MODEL.search(text)
+        if found is None or len(self.models) >= _MOST_MODELS:
+            return
+        told = found["named"]
+        seen = ModelSeen(told) if told is not None else ModelSeen(found["path"], int(found["n"]))
+        if seen not in self.models:
+            self.models.append(seen)
 
     def _take_timing(self, line: CleanLine) -> None:
         """The first few tokens say little about the speed."""
