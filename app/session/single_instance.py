@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -35,8 +36,8 @@ _LONGEST_PATH = 32_767
 _MOST_CALLERS = 8
 _CALLER_MS = 3000
 _ANSWER = b"ok\n"
-_HAND_OVER_S = 12.0
-"""The first window may still be starting: it holds the lock before it listens."""
+_HAND_OVER_S = 20.0
+"""The first window may still be starting: it holds the lock a moment before it listens, and answers once it is up."""
 _TRY_MS = 300
 _LOOK_MS = 20
 _PAUSE_S = 0.005
@@ -94,8 +95,14 @@ def read_message(data: bytes) -> str | None:
     return path
 
 
-def hand_over(paths: AppPaths, path: str | None, patience_s: float = _HAND_OVER_S) -> bool:
-    """Ask the running window to open ``path`` (None: to come forward); False when nobody answered in time."""
+def hand_over(
+    paths: AppPaths,
+    path: str | None,
+    patience_s: float = _HAND_OVER_S,
+    is_alone: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Ask the running window to open ``path`` (None: to come forward); False when nobody answered in time, or as soon
+    as ``is_alone`` says after a try in vain that there is no other window any more."""
     from PySide6.QtNetwork import QLocalSocket
 
     _let_others_come_forward()
@@ -107,6 +114,8 @@ def hand_over(paths: AppPaths, path: str | None, patience_s: float = _HAND_OVER_
             socket.connectToServer(name)
         if socket.waitForConnected(_TRY_MS) and _say(socket, message_of(path), deadline):
             return True
+        if is_alone():
+            break
         time.sleep(_TRY_MS / 1000)
     return False
 

@@ -30,27 +30,45 @@ class OneWindow(QObject):
         self._server: WindowServer | None = None
         self._window: QWidget | None = None
         self._session: AppSession | None = None
+        self._waiting: list[str] = []
         self.problems: tuple[Problem, ...] = ()
         self.was_handed_over = False
         self._lock = None if options.smoke else claim_window(paths)
         if self._lock is None and options.may_hand_over and has_window(paths):
-            self.was_handed_over = hand_over(paths, options.model)
-            if not self.was_handed_over:
-                self.problems = (silent_window(),)
-            elif sys.stderr is not None:
-                print(say("cli.handed_over"), file=sys.stderr)
+            self._hand_over(options.model)
 
-    def listen(self, window: QWidget, session: AppSession) -> None:
-        """Open in this window what later starts hand over; nothing happens where another window does that."""
-        if self._lock is None:
-            return
+    def _hand_over(self, path: str | None) -> None:
+        self.was_handed_over = hand_over(self._paths, path, is_alone=self._is_first_now)
+        if self.was_handed_over:
+            if sys.stderr is not None:
+                print(say("cli.handed_over"), file=sys.stderr)
+        elif self._lock is None:
+            self.problems = (silent_window(),)
+
+    def _is_first_now(self) -> bool:
+        """The other window has ended while it was asked: then this start takes its place, with the lock."""
+        self._lock = claim_window(self._paths)
+        return self._lock is not None
+
+    def listen(self) -> None:
+        """Hear later starts from now on, before the slow part of this one; nothing where another window does that.
+        What they hand over waits for ``open_in``."""
+        if self._lock is not None and self._server is None:
+            self._server = WindowServer(self._paths, self)
+            self._server.open_requested.connect(self._on_open)
+
+    def open_in(self, window: QWidget, session: AppSession) -> None:
+        """Open in this window what later starts hand over, and what they have handed over already."""
+        self.listen()
         self._window, self._session = window, session
-        self._server = WindowServer(self._paths, self)
-        self._server.open_requested.connect(self._on_open)
+        waiting, self._waiting = self._waiting, []
+        for path in waiting:
+            self._on_open(path)
 
     @Slot(str)
     def _on_open(self, path: str) -> None:
         if self._window is None or self._session is None:
+            self._waiting.append(path)
             return
         bring_to_front(self._window)
         if path:

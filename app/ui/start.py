@@ -103,6 +103,8 @@ class Starter:
         QApplication.exit(1)
 
     def _begin(self) -> None:
+        if self._one is not None:
+            self._one.listen()
         from app.hardware.snapshot_file import load_snapshot
 
         options = self._options
@@ -127,7 +129,7 @@ class Starter:
         self._window.attach(session)
         self._join_tray(session)
         if self._one is not None:
-            self._one.listen(self._window, session)
+            self._one.open_in(self._window, session)
             problems += self._one.problems
         for problem in problems:
             session.message_raised.emit(problem)

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QWidget
 
@@ -22,6 +23,7 @@ from app.session.single_instance import (
     socket_name,
 )
 from app.ui.one_window import OneWindow
+from app.ui.start import Starter
 
 
 @pytest.fixture
@@ -173,7 +175,7 @@ def test_that_the_running_window_opens_the_file_of_a_second_start_and_comes_forw
     qtbot.addWidget(window)
     first = OneWindow(paths, WindowOptions())
     assert not first.was_handed_over
-    first.listen(window, session)
+    first.open_in(window, session)
     for name in ("a b.gguf", "方案.json"):
         second = in_thread(qtbot, lambda name=name: OneWindow(paths, WindowOptions(model=name)))
         assert second.was_handed_over
@@ -185,6 +187,55 @@ def test_that_the_running_window_opens_the_file_of_a_second_start_and_comes_forw
     beside.close()
     first.close()
     assert not OneWindow(paths, WindowOptions(smoke=True)).was_handed_over
+
+
+def test_that_a_file_of_a_second_start_waits_for_a_window_that_is_still_starting(qtbot, paths):
+    window, session = QWidget(), Session()
+    qtbot.addWidget(window)
+    first = OneWindow(paths, WindowOptions())
+    first.listen()  # the window and its session are not made yet
+    second = in_thread(qtbot, lambda: OneWindow(paths, WindowOptions(model="a.gguf")))
+    assert second.was_handed_over
+    assert session.opened == []
+    first.open_in(window, session)
+    assert session.opened == [("model", str(Path("a.gguf").absolute()))]
+    assert window.isVisible()
+    first.close()
+
+
+def test_that_a_second_start_waits_for_the_first_one_to_listen(qtbot, paths):
+    first = OneWindow(paths, WindowOptions())
+    QTimer.singleShot(50, first, first.listen)  # by then the second has found the lock taken and nobody listening
+    second = in_thread(qtbot, lambda: OneWindow(paths, WindowOptions(model="a.gguf")))
+    assert second.was_handed_over
+    first.close()
+
+
+def test_that_a_second_start_takes_the_place_of_a_first_one_that_ends_unheard(qtbot, paths):
+    first = OneWindow(paths, WindowOptions())
+    QTimer.singleShot(50, first, first.close)
+    second = in_thread(qtbot, lambda: OneWindow(paths, WindowOptions(model="a.gguf")))
+    assert not second.was_handed_over
+    assert second.problems == ()
+    assert claim_window(paths) is None  # the second holds it
+    second.close()
+
+
+def test_that_a_window_listens_before_the_slow_part_of_its_start(monkeypatch):
+    steps = []
+
+    class One:
+        def listen(self):
+            steps.append("listen")
+
+    def make(_):
+        steps.append("session")
+        raise SystemExit
+
+    monkeypatch.setattr("app.ui.start.make_session", make)
+    with pytest.raises(SystemExit):
+        Starter(QObject(), WindowOptions(), one=One()).begin()
+    assert steps == ["listen", "session"]
 
 
 def test_that_a_start_with_options_of_its_own_opens_a_window_of_its_own():
