@@ -266,6 +266,7 @@ class MainWindow(QWidget):
 
     @Slot()
     def _on_plan(self) -> None:
+        self._refresh_title()
         if self._was_painted and self._session.plan is not None:
             QTimer.singleShot(_AFTER_PLAN_MS, self, self._make_next_page)
 
@@ -305,9 +306,9 @@ class MainWindow(QWidget):
 
     @Slot()
     def _refresh_title(self) -> None:
-        """The model's file, and the plan's with a mark while it is not saved."""
+        """The file of the model on the board, and the plan's with a mark while it is not saved."""
         session = self._attached
-        model = session.model if session is not None else None
+        model = session.model if session is not None and session.plan is not None else None
         file = PurePath(model.path).name if model is not None else None
         plan = session.plan_files.path if session is not None and file else None
         if plan is not None:

@@ -334,6 +334,7 @@ ENTRIES: Entries = {
     "plan.empty.gpu": ("{name}, {size:.0f} GiB", "{name}，{size:.0f} GiB"),
     "plan.empty.no_gpu": ("no GPU found", "未找到 GPU"),
     "plan.empty.demo": ("Try the demo model", "试用演示模型"),
+    "plan.waiting.note": ("The model is read; its plan follows at once.", "模型已读取，随后立即生成方案。"),
     "plan.loading.title": ("Reading the model's header…", "正在读取模型文件头…"),
     "plan.loading.note": ("Only the header is read, not the weights.", "只读取文件头，不读取权重。"),
     "plan.dialog.open": ("Open a model", "打开模型"),

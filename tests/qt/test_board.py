@@ -264,6 +264,14 @@ def test_that_a_move_repaints_the_bars_of_the_same_widgets(stage):
     assert columns[0].bar.budget != before
 
 
+def test_that_a_legend_of_more_lines_moves_what_is_below_it_at_once(stage):
+    column = stage.board.column("CUDA0")
+    one_line = column.legend.sizeHint().height()
+    column.resize(190, 600)  # nothing is laid out later: no event is handled before the look
+    assert column.legend.height() > one_line
+    assert column.legend.geometry().bottom() < column.status_label.geometry().top()
+
+
 def test_that_the_board_survives_garbage_collection(stage):
     for n in range(12):
         stage.session.set_expert_layers_in_ram(n % 5)

@@ -171,6 +171,19 @@ def test_that_qts_own_words_follow_the_language(window, session, qtbot):
     assert cancel() == "Cancel"
 
 
+def test_that_a_model_waits_for_the_machine_and_is_in_the_title_once_it_is_on_the_board(window, session):
+    plan, machine = session.plan, session.hardware
+    session.plan = session.hardware = None
+    session.model_changed.emit()
+    session.plan_changed.emit()
+    assert window.windowTitle() == "Lanewise"
+    assert window.plan_page.empty.words[0] == "Looking at this machine…"
+    assert not window.plan_page.open_button.isVisible()
+    session.plan, session.hardware = plan, machine
+    session.plan_changed.emit()
+    assert window.windowTitle() == "Small-MoE-Q4_K_M.gguf — Lanewise"
+
+
 def test_that_other_files_are_not_taken(window, session, tmp_path):
     assert not drop(window, str(tmp_path / "notes.txt"))
     assert session.wished == []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from typing_extensions import override
 
@@ -198,6 +198,7 @@ class BoardColumn(CardFrame):
             self.legend.set_budget(budget)
             self._status = (budget.status, budget.status_look)
             self.clear_hint()
+            self.body.activate()  # a legend of more lines: nothing is painted over the line below it meanwhile
         self.model.set_cards(cards, facts)
 
     def show_hint(self, text: str, look: str) -> None:
@@ -246,6 +247,12 @@ class BoardColumn(CardFrame):
     @Slot(QItemSelection, QItemSelection)
     def _on_selection(self, selected: QItemSelection, deselected: QItemSelection) -> None:
         self.selection_changed.emit(self._device)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The legend has wrapped to the new width by now: what is below it moves before anything is painted."""
+        super().resizeEvent(event)
+        self.body.activate()
 
     # Cards may be dropped anywhere on the column, also on its head and bar. (Over the cards the view answers.)
 

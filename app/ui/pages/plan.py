@@ -237,10 +237,13 @@ class PlanPage(QWidget):
         self._stack.setCurrentIndex(0 if has_plan else 1)
         self.wishes.setVisible(has_plan)
         self.command.setVisible(has_plan)
-        self.empty.busy.setVisible(loading)
-        self.open_button.setVisible(not loading)
-        self.demo_button.setVisible(not loading)
-        if loading:
+        waits = self._session.model is not None and self._session.hardware is None
+        self.empty.busy.setVisible(loading or waits)
+        self.open_button.setVisible(not (loading or waits))
+        self.demo_button.setVisible(not (loading or waits))
+        if waits and not loading:
+            self.empty.set_words(say("plan.empty.looking"), say("plan.waiting.note"))
+        elif loading:
             self.empty.set_words(say("plan.loading.title"), say("plan.loading.note"))
         else:
             self.empty.set_words(say("plan.empty.title"), say("plan.empty.note"))
