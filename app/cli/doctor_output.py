@@ -29,7 +29,8 @@ def doctor_text(findings: Sequence[Finding]) -> str:
     blocks = ["\n".join(_block(finding)) for finding in findings]
     errors = sum(1 for finding in findings if finding.severity is Severity.ERROR)
     warnings = sum(1 for finding in findings if finding.severity is Severity.WARNING)
-    return "\n\n".join([say("cli.doctor.count", errors=errors, warnings=warnings), *blocks])
+    notes = len(findings) - errors - warnings
+    return "\n\n".join([say("cli.doctor.count", errors=errors, warnings=warnings, notes=notes), *blocks])
 
 
 def _finding_json(finding: Finding) -> Json:

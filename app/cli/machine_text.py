@@ -10,7 +10,7 @@ from app.common.problem import Problem
 from app.diagnose.machine import Sentence, judgement_sentences, machine_findings, machine_verdict
 from app.diagnose.machine_upgrades import Judgement
 from app.hardware.types import HardwareSnapshot
-from app.words import say, with_words
+from app.words import say, sentences, with_words
 from app.work.machine_compare import CompareRow
 from app.work.machine_facts import Fact, FactGroup, machine_groups
 
@@ -45,7 +45,7 @@ def compare_text(names: tuple[str, str], rows: tuple[CompareRow, ...], verdicts:
 def facts_json(snapshot: HardwareSnapshot, judgement: Judgement) -> dict[str, object]:
     """``facts``, ``verdict`` and ``findings`` of ``machine --json``."""
     facts = [fact_json(fact) for group in machine_groups(snapshot) for fact in group.facts]
-    sentences = judgement_sentences(snapshot, judgement)
+    told = judgement_sentences(snapshot, judgement)
     return {
         "facts": facts,
         "verdict": {
@@ -66,7 +66,7 @@ def facts_json(snapshot: HardwareSnapshot, judgement: Judgement) -> dict[str, ob
                 }
                 for gain in judgement.gains
             ],
-            "text": [_said(s) for s in sentences],
+            "text": [_said(s) for s in told],
         },
         "findings": [
             {"code": p.code, "severity": p.severity.value, "params": dict(p.params)} for p in machine_findings(snapshot)
@@ -91,7 +91,7 @@ def fact_json(fact: Fact | None) -> Mapping[str, object] | None:
 
 def verdict_text(snapshot: HardwareSnapshot, judgement: Judgement) -> str:
     """The verdict in a row."""
-    return " ".join(_said(sentence) for sentence in judgement_sentences(snapshot, judgement))
+    return sentences(_said(sentence) for sentence in judgement_sentences(snapshot, judgement))
 
 
 def _said(sentence: Sentence) -> str:

@@ -294,10 +294,13 @@ def _problem(hit: _Hit, lines: Sequence[CleanLine], first: int, run: _Run) -> Pr
 
 
 def _evidence(lines: Sequence[CleanLine], index: int, start: int) -> tuple[str, ...]:
-    """The decisive line, then the error lines around it, each once."""
-    errors = [line.raw for line in lines[start : index + _CASCADE_LINES] if line.level == "E"]
-    readable = [_readable(raw) for raw in (lines[index].raw, *errors)]
-    return tuple(dict.fromkeys(readable))[:_MOST_EVIDENCE]
+    """The decisive line and the error lines around it, each once, in the order of the log."""
+    end = min(index + _CASCADE_LINES, len(lines))
+    found: dict[str, int] = {}
+    for at in (index, *(at for at in range(start, end) if lines[at].level == "E")):
+        found.setdefault(_readable(lines[at].raw), at)
+    kept = list(found.items())[:_MOST_EVIDENCE]
+    return tuple(text for text, _ in sorted(kept, key=lambda one: one[1]))
 
 
 def _last_lines(raw: Sequence[str]) -> tuple[str, ...]:

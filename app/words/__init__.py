@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from app.common.problem import Problem
+from app.common.problem import Problem, shown_params
 from app.words._all import ENTRIES
 from app.words.catalogue import Language, fill, fill_chinese
 
@@ -26,6 +26,7 @@ __all__ = [
     "say",
     "say_in",
     "say_problem",
+    "sentences",
     "set_language",
     "system_language",
     "with_words",
@@ -80,8 +81,13 @@ def say(code: str, /, **params: Any) -> str:
 
 def say_problem(problem: Problem) -> str:
     """The sentence of a problem: what happened and the next step."""
-    params: Mapping[str, Any] = problem.params
+    params: Mapping[str, Any] = shown_params(problem)
     return say(f"problem.{problem.code}", **params)
+
+
+def sentences(texts: Iterable[str]) -> str:
+    """Sentences in a row; Chinese ones end with their own room and need no blank between them."""
+    return "".join(text if text.endswith(("。", "！", "？")) else f"{text} " for text in texts if text).rstrip()
 
 
 def with_words(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -51,8 +51,8 @@ _CLI: Entries = {
     ),
     "cli.doctor.fine": ("Nothing is wrong that Lanewise can see.", "Lanewise 没有发现问题。"),
     "cli.doctor.count": (
-        "{errors:count error|errors}, {warnings:count warning|warnings}",
-        "{errors} 个错误，{warnings} 个警告",
+        "{errors:count error|errors}, {warnings:count warning|warnings}, {notes:count note|notes}",
+        "{errors} 个错误，{warnings} 个警告，{notes} 条提示",
     ),
     "cli.doctor.check": ("Check: {text}", "检查：{text}"),
     "cli.doctor.fix": ("Fix: {text}", "修正：{text}"),

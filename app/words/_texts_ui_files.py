@@ -14,9 +14,9 @@ ENTRIES: Entries = {
         "此命令针对 {named}；这里按当前打开的模型 {here} 检查和载入。",
     ),
     "problem.paste_listens": (
-        "With --host {host} other computers can reach the server. Keep it only if you want that; the API key is then all "
-        "that protects it.",
-        "使用 --host {host} 时，其他电脑也能访问该服务器。只在确有需要时保留；此时只有 API 密钥在保护它。",
+        "With --host {host} other computers can reach the server. Keep it only if you want that; an API key is then all "
+        "that can protect it.",
+        "使用 --host {host} 时，其他电脑也能访问该服务器。只在确有需要时保留；此时只有 API 密钥能保护它。",
     ),
     "problem.paste_rpc_servers": (
         "The command uses the RPC servers {servers}, which Lanewise was not started with; the board leaves them out. "
@@ -124,7 +124,7 @@ ENTRIES: Entries = {
     "compare.same": ("Both plans do the same.", "两个方案的效果相同。"),
     "compare.speed": ("Speed", "速度"),
     "compare.decode": ("decode, tok/s", "解码，tok/s"),
-    "compare.prompt": ("prompt, tok/s", "提示处理，tok/s"),
+    "compare.prompt": ("prompt, tok/s", "预填充，tok/s"),
     "compare.read": ("read from RAM per token", "每个 token 从内存读取"),
     "compare.memory": ("Memory per device", "各设备内存"),
     "compare.left": ("{device}, left free", "{device}，剩余"),
@@ -132,7 +132,7 @@ ENTRIES: Entries = {
     "compare.nothing_moved": ("Every tensor stays where it is.", "所有张量的位置都没有变化。"),
     "compare.options": ("Options of the command", "命令选项"),
     "compare.same_options": ("The options are the same.", "选项相同。"),
-    "compare.layers": ("layers {blocks}", "层 {blocks}"),
+    "compare.layers": ("layers {blocks}", "第 {blocks} 层"),
     "compare.change": ("Change", "变化"),
     "compare.file": ("Saved plan…", "已保存的方案…"),
     # exports

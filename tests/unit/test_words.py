@@ -6,7 +6,7 @@ import string
 import pytest
 
 from app.common.problem import Problem
-from app.words import ENTRIES, Language, join_figures, joined, say_in, say_problem, with_words
+from app.words import ENTRIES, Language, join_figures, joined, say_in, say_problem, sentences, with_words
 from app.words.catalogue import fill, fill_chinese
 
 
@@ -106,3 +106,8 @@ def test_that_the_windows_figures_are_not_torn_apart_by_a_line_break():
         )
     finally:
         join_figures(on=False)
+
+
+def test_that_chinese_sentences_in_a_row_have_no_blank_between_them():
+    assert sentences(("One.", "Two.")) == "One. Two."
+    assert sentences(("一。", "", "二。")) == "一。二。"

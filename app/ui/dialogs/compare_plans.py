@@ -9,12 +9,12 @@ from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from typing_extensions import override
 
+from app.common.ranges import ranges_text
 from app.common.units import MIB, size_text
 from app.planner.compare import DeviceChange, Moved, OptionChange
 from app.planner.types import RAM
 from app.session.plan_files_controller import Comparison
 from app.ui.pages.plan_verdict import rounded_tps
-from app.ui.plots.scale import cpu_list_text
 from app.ui.secret import DOTS
 from app.ui.theme.fonts import mono_font, scaled, tabular
 from app.ui.widgets.buttons import PlainButton
@@ -186,7 +186,7 @@ class DifferenceTable(QWidget):
         if not moved:
             self._add_wide(say("compare.nothing_moved"))
         for one in moved[:_MOST_MOVED]:
-            where = say("compare.layers", blocks=cpu_list_text(one.blocks)) if one.blocks else ""
+            where = say("compare.layers", blocks=ranges_text(one.blocks).replace("-", "–")) if one.blocks else ""
             name = say(f"role.{one.role.value}")
             self._add_row(
                 (

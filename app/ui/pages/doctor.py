@@ -116,7 +116,8 @@ class DoctorPage(QWidget):
         self._close.setVisible(state.log_name is not None)
         errors = sum(1 for f in state.findings if f.severity is Severity.ERROR)
         warnings = sum(1 for f in state.findings if f.severity is Severity.WARNING)
-        counted = say("cli.doctor.count", errors=errors, warnings=warnings) if state.findings else ""
+        notes = len(state.findings) - errors - warnings
+        counted = say("cli.doctor.count", errors=errors, warnings=warnings, notes=notes) if state.findings else ""
         self._count.setText(say("doctor_page.busy") if state.is_busy else counted)
         self.copy_button.setEnabled(bool(state.findings))
         self.copy_button.setText(say("doctor_page.copy"))

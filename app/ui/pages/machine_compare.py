@@ -15,7 +15,7 @@ from app.ui.widgets.buttons import PlainButton
 from app.ui.widgets.frames import Rule, ScrollCard
 from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.ui.widgets.tick_box import TickBox
-from app.words import say
+from app.words import say, sentences
 from app.work.machine_compare import CompareRow, compare_machines
 from app.work.machine_facts import Fact
 
@@ -71,7 +71,7 @@ class CompareMachines(QDialog):
         """The verdicts have been worked out."""
         pairs = zip(self._machines, judgements, strict=True)
         self._verdicts = tuple(
-            " ".join(say(s.code, **s.params) for s in judgement_sentences(machine, judgement))
+            sentences(say(s.code, **s.params) for s in judgement_sentences(machine, judgement))
             for machine, judgement in pairs
         )
         self._fill()

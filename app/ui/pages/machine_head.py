@@ -11,6 +11,7 @@ from app.diagnose.machine import Sentence, judgement_sentences, machine_verdict
 from app.ui.widgets.buttons import PlainButton
 from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
 from app.words import say
+from app.words import sentences as in_a_row
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
@@ -123,6 +124,4 @@ class MachineHead(QWidget):
 
 
 def _said(sentences: tuple[Sentence, ...]) -> str:
-    """Sentences in a row; Chinese ones need no blank between them."""
-    texts = [say(s.code, **s.params) for s in sentences]
-    return "".join(text if text.endswith("。") else f"{text} " for text in texts).strip()
+    return in_a_row(say(s.code, **s.params) for s in sentences)

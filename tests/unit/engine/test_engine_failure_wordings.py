@@ -175,3 +175,12 @@ def test_that_trouble_which_the_engine_lives_with_is_a_warning_and_no_failure(ca
 def test_that_a_code_without_any_output_is_explained(code, silent):
     assert explain_exit(code, []).code == silent
     assert explain_exit(53, ["some output"]).code == "engine_exited"
+
+
+def test_that_the_evidence_stands_in_the_order_of_the_log():
+    before = "0.00.006.000 E ggml_backend_cuda_buffer_type_alloc_buffer: it did not work"
+    decisive = "0.00.007.000 E alloc_tensor_range: failed to allocate CUDA0 buffer of size 9000000000"
+    evidence = explain_exit(1, [START, before, decisive, *ENDS]).evidence
+    assert decisive in evidence
+    assert list(evidence) == sorted(evidence)
+    assert len(evidence) > 2
