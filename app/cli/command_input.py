@@ -25,6 +25,7 @@ from app.work.engines import EngineHandle, capabilities_of, engine_problems
 from app.work.foreign_settings import read_foreign_file
 from app.work.models import open_model
 from app.work.planning import plan_inputs
+from app.work.reach import listen_problems
 
 _CARD = re.compile(r"(?:CUDA|Vulkan|ROCm|HIP|SYCL|Metal|MUSA|CANN)\d*")
 
@@ -73,7 +74,7 @@ def command_case(options: Namespace, verb: str) -> CommandCase:
     if engine is None and not options.device:
         inputs = replace(inputs, devices=_with_named_cards(inputs.devices, command))
     unset = tuple(Problem("import_variable", Severity.WARNING, {"name": name}) for name in pasted.unset)
-    problems = (*notes, *unset, *engine_problems(engine), *left_out(options, hardware))
+    problems = (*notes, *unset, *listen_problems(command.host), *engine_problems(engine), *left_out(options, hardware))
     return CommandCase(model, hardware, engine, inputs, command, problems)
 
 

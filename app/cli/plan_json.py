@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from app.common.problem import Problem
+from app.common.problem import Problem, shown_params
 from app.model.types import ModelInfo
 from app.planner.learned import MemoryFigures
 from app.planner.placement import homes, locations
@@ -173,4 +173,4 @@ def problems_json(problems: Iterable[Problem]) -> list[Json]:
 
 def problem_json(problem: Problem) -> Json:
     """One problem."""
-    return {"code": problem.code, "severity": problem.severity.value, "params": dict(problem.params)}
+    return {"code": problem.code, "severity": problem.severity.value, "params": shown_params(problem)}

@@ -11,6 +11,16 @@ from enum import StrEnum
 
 ParamValue = str | int | float | bool | None
 
+LONGEST_ECHO = 100
+_ECHOES = frozenset(
+    {
+        "flag", "value", "rule", "pattern", "device", "setting", "new", "near", "argument", "dropped", "put", "name",
+        "host",
+    }
+)  # fmt: skip
+"""Parameters that repeat what somebody wrote into a command; a path or a reason is told whole."""
+_LONGEST_PATH = 400
+
 
 class Severity(StrEnum):
     """How bad it is: an error stops the job, a warning does not, info only explains."""
@@ -28,6 +38,19 @@ class Problem:
     severity: Severity = Severity.ERROR
     params: Mapping[str, ParamValue] = field(default_factory=dict)
     evidence: tuple[str, ...] = ()
+
+
+def shown_params(problem: Problem) -> dict[str, ParamValue]:
+    """The parameters as they are shown: a word of a command that nobody could have meant (ten thousand brackets) is cut
+    at ``LONGEST_ECHO`` characters, with an ellipsis."""
+    return {key: _cut(key, value) for key, value in problem.params.items()}
+
+
+def _cut(key: str, value: ParamValue) -> ParamValue:
+    if not isinstance(value, str):
+        return value
+    most = LONGEST_ECHO if key in _ECHOES else _LONGEST_PATH if key == "path" else None
+    return value if most is None or len(value) <= most else value[: most - 1] + "…"
 
 
 class ProblemError(Exception):

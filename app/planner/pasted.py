@@ -38,8 +38,8 @@ class Pasted:
 
 
 class PasteError(ValueError):
-    """The text holds no command: ``reason`` is ``empty``, ``quote`` (one is never closed), ``no_options`` or
-    ``too_long``."""
+    """The text holds no command: ``reason`` is ``empty``, ``quote`` (one is never closed), ``json`` (a list that cannot be
+    read), ``no_options`` or ``too_long``."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -116,7 +116,7 @@ def _from_json(text: str) -> Pasted:
     try:
         words = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise PasteError("quote") from error
+        raise PasteError("quote" if str(error).startswith("Unterminated string") else "json") from error
     if not isinstance(words, list) or not words or not all(isinstance(w, str | int | float) for w in words):
         raise PasteError("no_options")
     program, argv, in_front = split_program(tuple(str(word) for word in words))

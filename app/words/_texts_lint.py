@@ -17,6 +17,10 @@ ENTRIES: Entries = {
         "A quotation mark in the pasted command is never closed. Copy the whole command, up to its last line.",
         "粘贴的命令中有一个引号没有闭合。请复制完整的命令，直到最后一行。",
     ),
+    "problem.import_json": (
+        "The text begins like a JSON list, but it cannot be read as one. Copy the whole list, or the command itself.",
+        "这段文字的开头像 JSON 列表，但无法按 JSON 读取。请复制完整的列表，或直接复制命令。",
+    ),
     "problem.import_no_options": (
         "The text holds no llama-server command: no word in it begins with a dash. Copy the whole command.",
         "这段文字中没有 llama-server 命令：没有以短横线开头的词。请复制完整的命令。",
@@ -349,6 +353,10 @@ ENTRIES: Entries = {
     "problem.plan_file_not_json": (
         "{path} is not a plan of Lanewise (line {line} cannot be read as JSON). Choose a .json that “export” wrote.",
         "{path} 不是 Lanewise 的方案（第 {line} 行无法按 JSON 读取）。请选择由 export 写出的 .json 文件。",
+    ),
+    "problem.plan_file_too_large": (
+        "{path} is larger than {most:size}, far more than any plan of Lanewise. Choose a file that “export” wrote.",
+        "{path} 超过 {most:size}，远远超出任何 Lanewise 方案的大小。请选择由 export 写出的文件。",
     ),
     "problem.plan_file_other": (
         "{path} is JSON, but no plan of Lanewise. Choose a file that “export” wrote.",

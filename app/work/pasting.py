@@ -13,9 +13,7 @@ from app.planner.flag_table import Given
 from app.planner.pasted import Pasted, PasteError, read_pasted
 from app.planner.plan import PlanInputs
 from app.work.companions import with_companions
-
-_HERE = ("127.0.0.1", "localhost", "::1")
-"""Addresses that only this computer reaches."""
+from app.work.reach import listen_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +28,8 @@ class PasteCheck:
 
 
 def read_paste(text: str) -> Pasted:
-    """The command in a text. Raises ProblemError ``import_empty``, ``import_quote``, ``import_no_options`` or
-    ``import_too_long``."""
+    """The command in a text. Raises ProblemError ``import_empty``, ``import_quote``, ``import_json``,
+    ``import_no_options`` or ``import_too_long``."""
     try:
         return read_pasted(text)
     except PasteError as error:
@@ -57,8 +55,7 @@ def _about_paste(pasted: Pasted, command: ImportedCommand, inputs: PlanInputs) -
     named, here = _file_name(command.model_path), _file_name(inputs.model.path)
     if named and named.lower() != here.lower():
         found.append(Problem("paste_other_model", Severity.WARNING, {"named": named, "here": here}))
-    if command.host not in _HERE and not command.host.endswith(".sock"):
-        found.append(Problem("paste_listens", Severity.WARNING, {"host": command.host}))
+    found += listen_problems(command.host)
     strangers = [server for server in command.rpc_servers if server not in inputs.devices.rpc_servers]
     if strangers:
         found.append(Problem("paste_rpc_servers", Severity.WARNING, {"servers": ", ".join(strangers)}))

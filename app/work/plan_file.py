@@ -8,7 +8,6 @@ nothing of it is run.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +25,7 @@ from app.planner.presets import PRESETS
 from app.planner.types import KvHome, Override, Plan, Wishes
 from app.planner.wish_options import LOAD_MODES
 from app.work.planning import alias_of
+from app.work.reach import is_loopback
 from app.work.stress_stamp import StressStamp, stamp_from, stamp_json
 
 FORMAT = "lanewise-plan"
@@ -133,7 +133,8 @@ def _rule_json(rule: Override) -> Json:
 
 
 def read_plan_file(path: Path) -> SavedPlan:
-    """Read a plan file. Raises ProblemError ``plan_file_missing``, ``plan_file_not_json`` or ``plan_file_other``; less
+    """Read a plan file. Raises ProblemError ``plan_file_missing``, ``plan_file_too_large``,
+    ``plan_file_not_json`` or ``plan_file_other``; less
     than that is a problem of the result."""
     content = _content(path)
     if content.get("format") != FORMAT:
@@ -145,7 +146,7 @@ def read_plan_file(path: Path) -> SavedPlan:
         reader.problems.append(Problem("plan_file_newer", Severity.WARNING, known))
     server = reader.mapping(content, "server")
     host = reader.value(server, "server.host", _text, _LOOPBACK)
-    if not _is_loopback(host):
+    if not is_loopback(host):
         reader.problems.append(Problem("plan_file_opens_network", Severity.WARNING, {"host": host[:_LONGEST_TEXT]}))
     saved = SavedPlan(
         path=str(path),
@@ -177,7 +178,7 @@ def _content(path: Path) -> Json:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise fail("plan_file_missing", path=str(path), why=why) from error
     if len(data) > _LARGEST_BYTES:
-        raise fail("plan_file_other", path=str(path))
+        raise fail("plan_file_too_large", path=str(path), most=_LARGEST_BYTES)
     try:
         content: object = json.loads(data.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -187,16 +188,6 @@ def _content(path: Path) -> Json:
     if not isinstance(content, dict):
         raise fail("plan_file_other", path=str(path))
     return content
-
-
-def _is_loopback(host: str) -> bool:
-    """Does a server that listens there answer this computer only?"""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _plain(value: object) -> str:

@@ -162,3 +162,24 @@ def test_that_every_problem_has_a_sentence(run, moe):
     said = run("lint", moe, *CARD, "--", *argv, *rules)
     assert said.code == 1
     assert json.loads(run("lint", moe, "--json", *CARD, "--", *argv, *rules).out)["problems"]
+
+
+@pytest.mark.parametrize("verb", ["lint", "import"])
+def test_that_a_server_that_other_computers_can_reach_is_a_warning(run, moe, verb):
+    def listens(*host):
+        told = run(verb, moe, "--json", *CARD, "--", *GOOD, *host).json["problems"]
+        return [p["severity"] for p in told if p["code"] == "paste_listens"]
+
+    assert listens("--host", "0.0.0.0") == ["warning"]
+    assert listens() == listens("--host", "127.0.0.1") == listens("--host", "/run/x.sock") == []
+
+
+@pytest.mark.parametrize(
+    "option", [("-ot", "(" * 10_000 + "=CPU"), ("-c", "9" * 5_000), ("--" + "x" * 3_000, "1"), ("-dev", "D" * 3_000)]
+)
+def test_that_no_message_repeats_a_value_of_thousands_of_characters(run, moe, option):
+    said = run("lint", moe, "--json", *CARD, "--", *GOOD, *option)
+    texts = [v for p in said.json["problems"] for v in p["params"].values() if isinstance(v, str)]
+    assert any(text.endswith("…") and len(text) == 100 for text in texts)
+    assert max(map(len, texts)) <= 100
+    assert max(map(len, said.err.split("\n"))) < 500

@@ -154,6 +154,16 @@ def test_that_a_file_that_is_no_plan_is_one_sentence(run, moe, tmp_path, data, w
     assert words in said.sentence
 
 
+def test_that_a_file_far_larger_than_any_plan_is_refused_as_that(run, moe, tmp_path):
+    huge = tmp_path / "huge.json"
+    with huge.open("wb") as file:
+        file.truncate((8 << 20) + 1)
+    said = run("plan", moe, *MACHINE, "--plan", huge)
+    assert said.code == 2
+    assert "larger than 8.0 MiB" in said.err
+    assert "JSON" not in said.err
+
+
 def test_that_a_missing_plan_file_is_one_sentence(run, moe, tmp_path):
     assert run("plan", moe, "--plan", tmp_path / "absent.json").code == 2
     assert run("plan", moe, "--plan", tmp_path).code == 2

@@ -68,8 +68,10 @@ def test_that_a_text_without_a_command_is_one_problem(inputs):
 
 
 def test_that_a_nested_list_is_no_command_and_no_crash(inputs):
-    with pytest.raises(ProblemError):
-        check_paste("[" * 100_000, inputs)
+    for text, code in (("[" * 100_000, "import_json"), ('["-c", [', "import_json"), ('["-c", "8', "import_quote")):
+        with pytest.raises(ProblemError) as error:
+            check_paste(text, inputs)
+        assert error.value.problem.code == code
 
 
 def test_that_a_paste_beyond_any_command_line_is_refused(inputs):
