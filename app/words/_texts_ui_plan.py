@@ -122,6 +122,12 @@ ENTRIES: Entries = {
         "RAM that the plan leaves to other programs, in MiB. What they use now is not counted in it.",
         "方案留给其他程序的内存（MiB），不含它们现在已占用的部分。",
     ),
+    "plan.wish.prompt_cache": ("Prompt cache", "提示缓存"),
+    "plan.wish.prompt_cache.tip": (
+        "RAM in MiB where the server keeps finished conversations (-cram), so that going on with one does not read it "
+        "anew. It fills with use; 0 switches it off.",
+        "服务器用来保留已结束对话的内存（-cram，MiB），继续对话时无需重新读入。随使用逐渐占满；0 表示关闭。",
+    ),
     "plan.wish.ubatch": ("Micro-batch", "微批次"),
     "plan.wish.ubatch.tip": (
         "Tokens per step while a prompt is read (-ub). Larger reads prompts faster and needs more compute buffer.",
@@ -138,6 +144,7 @@ ENTRIES: Entries = {
         "自动生成的方案，可在此基础上继续调整。",
     ),
     "plan.wish.mib": ("{n:num} MiB", "{n:num} MiB"),
+    "plan.wish.auto_mib": ("Automatic ({n:num} MiB)", "自动（{n:num} MiB）"),
     "plan.wish.auto": ("Automatic", "自动"),
     "plan.wish.p_cores": ("{n:count P-core|P-cores}", "{n} 个大核"),
     "plan.wish.cores": ("{n:count core|cores} (automatic)", "{n} 个核心（自动）"),

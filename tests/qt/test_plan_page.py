@@ -96,6 +96,7 @@ def test_that_a_text_that_is_no_number_is_put_back(page, session):
         ("slots", 4, "n_slots", 4),
         ("reserve", 1024, "reserve_mib", 1024),
         ("keep_ram", 4096, "keep_ram_mib", 4096),
+        ("prompt_cache", 512, "prompt_cache_mib", 512),
         ("ubatch", 1024, "n_ubatch", 1024),
         ("threads", 8, "n_threads", 8),
     ],
@@ -105,6 +106,20 @@ def test_that_every_other_wish_reaches_the_plan(page, session, name, value, fiel
     combo.activated.emit(combo.findData(value))
     assert getattr(session.plan.wishes, field) == wanted
     assert combo.currentData() == value
+
+
+def test_that_the_prompt_cache_is_the_plans_own_until_a_size_is_asked_for(page, session):
+    chosen = session.plan.estimate.get("RAM").prompt_cache_bytes // 1024**2
+    combo = page.wishes.prompt_cache.combo
+    assert chosen > 0
+    assert combo.currentText() == f"Automatic ({chosen:,} MiB)".replace(",", " ")
+    for typed, wish, held in (("0", 0, 0), ("nonsense", 0, 0), ("768", 768, 768), ("Auto", None, chosen)):
+        combo.setFocus()
+        combo.lineEdit().selectAll()
+        QTest.keyClicks(combo.lineEdit(), typed)
+        QTest.keyClick(combo.lineEdit(), Qt.Key.Key_Return)
+        assert session.plan.wishes.prompt_cache_mib == wish
+        assert session.plan.estimate.get("RAM").prompt_cache_bytes == held * 1024**2
 
 
 def test_that_ram_kept_for_other_programs_is_taken_off_the_plans_room(page, session):

@@ -7,7 +7,7 @@ import re
 from app.common.units import MIB
 from app.hardware.types import CoreKind, HardwareSnapshot
 from app.model.types import ModelInfo
-from app.planner.types import Plan
+from app.planner.types import RAM, Plan
 from app.words import say
 from app.words.catalogue import number_text
 
@@ -18,8 +18,11 @@ _KV_TYPES = ("f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
 _SLOTS = (1, 2, 4, 8)
 _RESERVES = (0, 256, 512, 1024, 2048)
 _RAM_RESERVES = (0, 1024, 2048, 4096, 8192)
+_PROMPT_CACHES = (0, 512, 1024, 2048, 4096, 8192)
 _UBATCHES = (128, 256, 512, 1024, 2048)
 _THREADS = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+AUTO = "auto"
+"""A wish that the plan fills in."""
 PRESETS = ("fill", "experts-cpu", "all-gpu", "all-cpu", "article", "fit")
 
 
@@ -81,6 +84,28 @@ def keep_ram_choices(plan: Plan) -> list[Choice]:
     """MiB of RAM to keep free."""
     values = sorted({*_RAM_RESERVES, keep_ram_mib(plan)})
     return [(say("plan.wish.mib", n=n), n) for n in values]
+
+
+def prompt_cache_value(plan: Plan) -> int | str:
+    """The prompt cache that was asked for, in MiB; ``AUTO`` while the plan chooses."""
+    return AUTO if plan.wishes.prompt_cache_mib is None else plan.wishes.prompt_cache_mib
+
+
+def prompt_cache_choices(plan: Plan) -> list[Choice]:
+    """What the plan chooses, with its size, and MiB of RAM for finished conversations."""
+    value = prompt_cache_value(plan)
+    chosen = say("plan.wish.auto")
+    if value == AUTO:
+        chosen = say("plan.wish.auto_mib", n=plan.estimate.get(RAM).prompt_cache_bytes // MIB)
+    sizes = sorted({*_PROMPT_CACHES, *([value] if isinstance(value, int) else [])})
+    return [(chosen, AUTO), *((say("plan.wish.mib", n=n), n) for n in sizes)]
+
+
+def parse_prompt_cache(text: str) -> int | str | None:
+    """MiB, or ``AUTO`` for that word; None for anything else."""
+    if text.strip().lower() in (AUTO, say("plan.wish.auto").lower()):
+        return AUTO
+    return parse_number(text)
 
 
 def ubatch_choices(plan: Plan) -> list[Choice]:

@@ -93,6 +93,7 @@ class WishesRow(QWidget):
         self.slots = _wish("slots")
         self.reserve = _wish("reserve", choices.parse_number)
         self.keep_ram = _wish("keep_ram", choices.parse_number)
+        self.prompt_cache = _wish("prompt_cache", choices.parse_prompt_cache)
         self.ubatch = _wish("ubatch")
         self.threads = _wish("threads")
         self.preset = _wish("preset")
@@ -105,7 +106,8 @@ class WishesRow(QWidget):
 
     def _detailed(self) -> tuple[QWidget, ...]:
         """What is folded away with the details, in its order."""
-        return (self.kv, self.slots, self.reserve, self.keep_ram, self.ubatch, self.threads, self.companions)
+        memory = (self.kv, self.slots, self.reserve, self.keep_ram, self.prompt_cache)
+        return (*memory, self.ubatch, self.threads, self.companions)
 
     def _build(self) -> None:
         outer = QHBoxLayout(self)
@@ -127,6 +129,7 @@ class WishesRow(QWidget):
         self.slots.chosen.connect(self._on_slots)
         self.reserve.chosen.connect(self._on_reserve)
         self.keep_ram.chosen.connect(self._on_keep_ram)
+        self.prompt_cache.chosen.connect(self._on_prompt_cache)
         self.ubatch.chosen.connect(self._on_ubatch)
         self.threads.chosen.connect(self._on_threads)
         self.preset.chosen.connect(self._on_preset)
@@ -144,6 +147,7 @@ class WishesRow(QWidget):
         self.reserve.show_value(choices.reserve_choices(plan), choices.reserve_mib(plan))
         self.reserve.setEnabled(bool(plan.devices.gpus))
         self.keep_ram.show_value(choices.keep_ram_choices(plan), choices.keep_ram_mib(plan))
+        self.prompt_cache.show_value(choices.prompt_cache_choices(plan), choices.prompt_cache_value(plan))
         self.ubatch.show_value(choices.ubatch_choices(plan), plan.wishes.n_ubatch)
         self.threads.show_value(choices.thread_choices(plan, self._session.hardware), plan.wishes.n_threads)
         self.companions.refresh(plan)
@@ -187,6 +191,10 @@ class WishesRow(QWidget):
     @Slot(object)
     def _on_keep_ram(self, value: int) -> None:
         self._session.set_wishes(keep_ram_mib=value)
+
+    @Slot(object)
+    def _on_prompt_cache(self, value: int | str) -> None:
+        self._session.set_wishes(prompt_cache_mib=None if value == choices.AUTO else value)
 
     @Slot(object)
     def _on_ubatch(self, value: int) -> None:
