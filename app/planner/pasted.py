@@ -38,8 +38,8 @@ class Pasted:
 
 
 class PasteError(ValueError):
-    """The text holds no command: ``reason`` is ``empty``, ``quote`` (one is never closed), ``json`` (a list that cannot be
-    read), ``no_options`` or ``too_long``."""
+    """The text holds no command: ``reason`` is ``empty``, ``quote`` (one is never closed), ``json`` (a list that cannot
+    be read), ``no_options`` or ``too_long``."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
