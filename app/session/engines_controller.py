@@ -179,6 +179,7 @@ class EnginesController(QObject):
         names = tuple(gpu.name for gpu in self._cards_here())
         if names != self._gpu_names:
             self._gpu_names = names
+            self._told.clear()  # of other cards, or of a computer that was not this one
             self.changed.emit()
             self._tell_current()
 

@@ -222,6 +222,8 @@ def test_that_the_button_and_escape_stop_an_answer(page, session):
     session.set_run(fx.ready_run())
     session.set_chat(fx.answering())
     assert page.chat.button.text() == "Stop answer"
+    for button in (page.chat.button, page.header.button):
+        assert button.width() >= button.sizeHint().width()
     page.chat.button.click()
     key(page.chat.prompt, Qt.Key.Key_Escape)
     assert session.calls == [("stop_answer",), ("stop_answer",)]

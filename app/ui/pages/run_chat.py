@@ -72,7 +72,7 @@ class ChatPane(CardFrame):
         self.attach = IconButton("attach", say("chat.attach"))
         self.attach.hide()
         self._button = PlainButton(say("chat.send"))
-        fix_size(self._button, 14)
+        fix_size(self._button, 18)
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()

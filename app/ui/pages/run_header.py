@@ -135,7 +135,7 @@ class RunHeader(QFrame):
         self.runs_button = PlainButton(say("runs.open"))
         self.runs_button.clicked.connect(self.runs_requested)
         self._button = PlainButton("")
-        fix_size(self._button, 16)
+        fix_size(self._button, 18)
         self._button.clicked.connect(self._on_button)
         self._sentence = ElidedLabel()
         self._sentence.setFont(SectionTitle(factor=1.05).font())
