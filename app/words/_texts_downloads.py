@@ -61,6 +61,16 @@ _NETWORK: Entries = {
         "{host} does not answer. Try again later: what has arrived is kept.",
         "{host} 没有响应。请稍后重试：已下载的部分会保留。",
     ),
+    "problem.download_slow": (
+        "{host} sends less than 1 KiB a second, so the download would never end. Use another mirror, or try again later: "
+        "what has arrived is kept.",
+        "{host} 的速度低于每秒 1 KiB，下载无法完成。请换一个镜像，或稍后重试：已下载的部分会保留。",
+    ),
+    "problem.download_head_too_large": (
+        "{host} answers with more than {kib} KiB of headers, as no proper server does. Use another mirror, or check the "
+        "proxy.",
+        "{host} 返回的 HTTP 头超过 {kib} KiB，不是正常的服务器。请换一个镜像，或检查代理。",
+    ),
     "problem.download_cut": (
         "The connection to {host} broke off again and again. Try again later: what has arrived is kept.",
         "与 {host} 的连接反复中断。请稍后重试：已下载的部分会保留。",

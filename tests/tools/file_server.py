@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Served:
-    """One file. ``cuts``: after how many bytes of an answer the connection breaks, one entry per request."""
+    """One file. ``cuts``: after how many bytes of an answer the connection breaks, one entry per request. ``trickle``:
+    byte after byte until it is set."""
 
     data: bytes = b""
     etag: str | None = '"1"'
@@ -25,6 +26,7 @@ class Served:
     headers: dict = field(default_factory=dict)
     hold: threading.Event | None = None
     hold_after: int = 0
+    trickle: threading.Event | None = None
 
     @property
     def sha256(self):
@@ -69,8 +71,9 @@ class FileServer:
 
     def __exit__(self, *_):
         for served in self.files.values():
-            if served.hold is not None:
-                served.hold.set()
+            for event in (served.hold, served.trickle):
+                if event is not None:
+                    event.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -134,6 +137,9 @@ class FileServer:
                 handler.wfile.flush()
                 served.hold.wait(30)
                 body = body[served.hold_after :]
+            while served.trickle is not None and body and not served.trickle.wait(0.005):
+                handler.wfile.write(body[:1])
+                body = body[1:]
             handler.wfile.write(body[:cut])
         except OSError:
             return  # the client has gone

@@ -50,6 +50,7 @@ _OTHER_ADDRESS_MAY_HELP = frozenset(
         "download_certificate", "download_size_differs", "download_damaged", "download_is_page", "download_encoded",
         "download_too_long", "download_proxy_refused", "download_unreachable", "download_silent", "download_tls",
         "download_no_such_host", "download_cut", "download_odd_answer", "download_too_many",
+        "download_slow", "download_head_too_large",
     }
 )  # fmt: skip
 
@@ -237,7 +238,7 @@ def _again(
         try:
             return work()
         except BrokenOffError as error:
-            attempt = 1 if has_moved() else attempt + 1
+            attempt = 1 if has_moved() and not error.is_stall else attempt + 1
             asks_too_much = error.wait_s is not None and error.wait_s > 2 * patience.longest_wait_s
             if attempt >= patience.tries or asks_too_much:
                 raise ProblemError(error.problem) from error

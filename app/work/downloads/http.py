@@ -19,6 +19,7 @@ from email.utils import parsedate_to_datetime
 
 from app.common.problem import Problem, ProblemError, fail
 from app.work.downloads.addresses import Address, parse_address, proxy_for, redirected
+from app.work.downloads.limits import MOST_HEAD_BYTES, BoundedResponse, HeadTooLargeError, Pace
 from app.work.downloads.types import Cancelled, Patience, check_cancelled
 
 _CHUNK = 1 << 20
@@ -31,12 +32,14 @@ _USER_AGENT = "Lanewise"
 
 
 class BrokenOffError(Exception):
-    """The connection failed in a way that another attempt may mend. ``wait_s``: the server's own wish."""
+    """The connection failed in a way that another attempt may mend. ``wait_s``: the server's own wish. ``is_stall``: it
+    lasted, but what it brought is as good as nothing."""
 
-    def __init__(self, problem: Problem, wait_s: float | None = None) -> None:
+    def __init__(self, problem: Problem, wait_s: float | None = None, *, is_stall: bool = False) -> None:
         super().__init__(problem.code)
         self.problem = problem
         self.wait_s = wait_s
+        self.is_stall = is_stall
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Stream:
         self._patience = patience
         self._cancelled = cancelled
         self._queue: queue.Queue[Answer | bytes | Exception | None] = queue.Queue(_WAITING_CHUNKS)
+        self._pace = Pace(patience)
         self._closed = threading.Event()
         self._connection: http.client.HTTPConnection | None = None
         self._socket: socket.socket | None = None  # http.client forgets its own as soon as the head has been read
@@ -105,6 +109,8 @@ class Stream:
         try:
             item = self._queue.get(timeout=_LOOK_S)
         except queue.Empty:
+            if self._pace.hangs():
+                raise self._too_slow() from None
             return b""
         if isinstance(item, Exception):
             raise item
@@ -117,7 +123,7 @@ class Stream:
             response, address = self._open()
             with response:
                 self._put(Answer(response.status, _lower(response), address.host))
-                while not self._closed.is_set() and (chunk := response.read1(_CHUNK)):
+                while not self._closed.is_set() and (chunk := self._chunk(response)):
                     self._put(chunk)
             self._put(None)
         except (ProblemError, BrokenOffError) as error:
@@ -127,6 +133,17 @@ class Stream:
         finally:
             if self._connection is not None:
                 self._connection.close()
+
+    def _chunk(self, response: http.client.HTTPResponse) -> bytes:
+        self._pace.began()
+        chunk = response.read1(_CHUNK)
+        if not self._pace.got(len(chunk)) and chunk:
+            self._put(chunk)
+            raise self._too_slow()
+        return chunk
+
+    def _too_slow(self) -> BrokenOffError:
+        return BrokenOffError(fail("download_slow", host=self._address.host).problem, is_stall=True)
 
     def _put(self, item: Answer | bytes | Exception | None) -> None:
         while not self._closed.is_set():
@@ -157,6 +174,7 @@ class Stream:
 
     def _ask(self, address: Address) -> http.client.HTTPResponse:
         connection, target = _connection_to(address, self._patience.connect_s)
+        connection.response_class = BoundedResponse
         self._connection = connection
         headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **self._headers}
         proxy = proxy_for(address)
@@ -167,6 +185,7 @@ class Stream:
         if self._closed.is_set():
             raise fail("download_cancelled")
         connection.sock.settimeout(self._patience.silence_s)
+        self._pace.began()
         connection.request("GET", target, headers=headers)
         return connection.getresponse()
 
@@ -242,6 +261,8 @@ def _explained(error: Exception, host: str) -> Exception:
         return BrokenOffError(fail("download_no_such_host", host=host).problem)
     if isinstance(error, TimeoutError):
         return BrokenOffError(fail("download_silent", host=host).problem)
+    if isinstance(error, HeadTooLargeError):
+        return fail("download_head_too_large", host=host, kib=MOST_HEAD_BYTES >> 10)
     if isinstance(error, OSError) and "Tunnel connection failed" in str(error):
         return fail("download_proxy_refused", host=host, why=str(error).rpartition(": ")[2])
     if isinstance(error, OSError):

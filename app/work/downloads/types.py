@@ -84,11 +84,15 @@ Cancelled = Callable[[], bool]
 class Patience:
     """How long to wait for a server and how often to come back. Seconds.
 
-    ``tries``: attempts in a row that brought no new byte. ``longest_wait_s`` bounds a server's own Retry-After.
+    ``slow_s``: a connection that brings less than ``least_bytes_per_s`` for so long is given up as one that stalls.
+    ``tries``: attempts in a row that brought no new byte, or stalled. ``longest_wait_s`` bounds a server's own
+    Retry-After.
     """
 
     connect_s: float = 15.0
     silence_s: float = 30.0
+    slow_s: float = 30.0
+    least_bytes_per_s: float = 1024.0
     tries: int = 6
     first_wait_s: float = 0.5
     longest_wait_s: float = 30.0
