@@ -13,6 +13,7 @@ from app.words import say
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
     from app.ui.main_window import MainWindow
+    from app.ui.widgets.message_strip import MessageStrip
 
 
 class WindowMessages(QObject):
@@ -22,6 +23,10 @@ class WindowMessages(QObject):
         super().__init__(window)
         self._session = session
         self._window = window
+        self._strip: MessageStrip | None = None
+        self._shown: Problem | None = None
+        self._standing: Problem | None = None
+        """What was said of the engine and not closed by the user; another message only covers it for a while."""
         session.message_raised.connect(self.show)
         session.undo_stack.indexChanged.connect(self._on_step)
         session.engines.changed.connect(self._on_engines)
@@ -31,8 +36,15 @@ class WindowMessages(QObject):
         """Tell a problem, unless the page in front tells it already, with the evidence."""
         if self._window.page_name == "run" and problem is self._session.run.problem:
             return
-        action = say("engines.get") if problem.code in NEEDS_ANOTHER else ""
-        self._window.strip.show_problem(problem, action)
+        strip = self._window.strip
+        if strip is not self._strip:
+            self._strip = strip
+            strip.closed.connect(self._on_closed)
+        is_standing = problem.code in NEEDS_ANOTHER
+        if is_standing:
+            self._standing = problem
+        strip.show_problem(problem, say("engines.get") if is_standing else "")
+        self._shown = problem
 
     @Slot()
     def get_engine(self) -> None:
@@ -48,6 +60,15 @@ class WindowMessages(QObject):
         problem = self._window.strip.problem
         if problem is not None and problem.severity is not Severity.ERROR and not self._is_of_engine(problem):
             self._window.strip.clear()
+
+    @Slot()
+    def _on_closed(self) -> None:
+        """What was covered comes back while it is true; what the user closed himself does not."""
+        standing = self._standing
+        if standing is None or self._shown is standing or not self._is_of_engine(standing):
+            self._standing = None
+        else:
+            self.show(standing)
 
     @Slot()
     def _on_engines(self) -> None:

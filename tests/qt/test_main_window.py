@@ -218,11 +218,24 @@ def test_that_what_is_true_of_the_engine_stays_and_leads_to_another_one(window, 
     assert window.strip.action.text() == "Get an engine…"
     (dialog,) = window.findChildren(GetEngineDialog)
     dialog.reject()
+    session.message_raised.emit(Problem("exported", Severity.INFO, {"path": "x.sh"}))
+    assert not window.strip.action.isVisible()
+    session.undo_stack.undo()
+    assert window.strip.problem is problem
     found.clear()
     session.engines.changed.emit()
     assert not window.strip.isVisible()
+
+
+def test_that_what_is_true_of_the_engine_is_told_no_more_once_it_was_closed(window, session, monkeypatch):
+    problem = Problem("engine_cpu_only", Severity.WARNING, {"gpu": "RTX"})
+    monkeypatch.setattr(session.engines, "warnings", lambda engine: (problem,))
+    session.engines.show(CUDA, current=CUDA.id)
+    session.message_raised.emit(problem)
+    window.strip._close.click()
     session.message_raised.emit(Problem("exported", Severity.INFO, {"path": "x.sh"}))
-    assert not window.strip.action.isVisible()
+    session.move_cards(("output",), RAM)
+    assert not window.strip.isVisible()
 
 
 def test_that_another_language_rebuilds_the_pages_and_keeps_the_plan(window, session, qtbot):
