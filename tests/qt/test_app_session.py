@@ -300,9 +300,11 @@ def test_that_a_saved_machines_ram_speed_is_neither_measured_here_nor_taken_alon
     session.measure_ram()
     assert [m.code for m in messages] == ["saved_machine_not_measured"]
     assert not session.is_this_machine
+    assert session.engines.is_saved()  # its cards say nothing about the engine here
     session.refresh_hardware()
     qtbot.waitUntil(lambda: session.hardware == here)
     assert session.is_this_machine
+    assert not session.engines.is_saved()
     assert session.hardware.memory.measured_gbs == here.memory.measured_gbs
 
 
