@@ -18,8 +18,10 @@ _ECHOES = frozenset(
         "host",
     }
 )  # fmt: skip
-"""Parameters that repeat what somebody wrote into a command; a path or a reason is told whole."""
+"""Parameters that repeat what somebody wrote into a command."""
+_LONGER = frozenset({"path", "why"})
 _LONGEST_PATH = 400
+"""Paths and reasons are told whole, as far as anybody reads them."""
 
 
 class Severity(StrEnum):
@@ -49,7 +51,7 @@ def shown_params(problem: Problem) -> dict[str, ParamValue]:
 def _cut(key: str, value: ParamValue) -> ParamValue:
     if not isinstance(value, str):
         return value
-    most = LONGEST_ECHO if key in _ECHOES else _LONGEST_PATH if key == "path" else None
+    most = LONGEST_ECHO if key in _ECHOES else _LONGEST_PATH if key in _LONGER else None
     return value if most is None or len(value) <= most else value[: most - 1] + "…"
 
 

@@ -164,3 +164,9 @@ def test_that_endless_repetition_of_one_message_is_looked_at_only_so_often():
 def test_that_a_lost_vulkan_device_is_told_with_its_whole_line():
     text = "0.01.000.000 E llama_decode: vk::Queue::submit: ErrorDeviceLost"
     assert find_failure([text]).params["why"] == "llama_decode: vk::Queue::submit: ErrorDeviceLost"
+
+
+def test_that_a_reason_of_a_thousand_characters_is_told_as_far_as_anybody_reads():
+    sentence = say_problem(find_failure(["error loading model: " + "ü" * 900]))
+    assert "ü" * 399 + "…" in sentence
+    assert "ü" * 400 not in sentence
