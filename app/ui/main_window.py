@@ -25,6 +25,7 @@ from app.common.resources import resource_path
 from app.session.open_file import open_file
 from app.session.state import RunPhase
 from app.settings import Settings
+from app.ui.page_builder import PageBuilder
 from app.ui.qt_words import follow_language
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.drop_veil import DropVeil
@@ -74,6 +75,7 @@ class MainWindow(QWidget):
         self._theme = theme
         self._pages: dict[str, QWidget] = {}
         self._was_painted = False
+        self._builder = PageBuilder(self, self._make_next_page)
         self._run_phase = RunPhase.STOPPED
         self._language = _wanted_language(shown.language)
         set_language(self._language)
@@ -196,15 +198,12 @@ class MainWindow(QWidget):
             self._stack.setCurrentWidget(self.page(name))
         self.rail.show_page(name)
 
-    @Slot()
-    def _make_next_page(self) -> None:
-        """One page in each turn of the event loop, so that the window stays awake meanwhile; none once it is closed."""
-        if not self.isVisible():
-            return
+    def _make_next_page(self) -> bool:
+        """The next page that is missing; False when there is none."""
         missing = next((kind.name for kind in PAGES if kind.name not in self._pages), None)
-        if missing is not None:
+        if missing is not None and self._attached is not None:
             self.page(missing)
-            QTimer.singleShot(0, self, self._make_next_page)
+        return missing is not None
 
     # Keys.
 
@@ -268,7 +267,7 @@ class MainWindow(QWidget):
     def _on_plan(self) -> None:
         self._refresh_title()
         if self._was_painted and self._session.plan is not None:
-            QTimer.singleShot(_AFTER_PLAN_MS, self, self._make_next_page)
+            QTimer.singleShot(_AFTER_PLAN_MS, self._builder, self._builder.begin)
 
     @Slot()
     def _on_run(self) -> None:
@@ -302,7 +301,7 @@ class MainWindow(QWidget):
             self.messages.show(told)
         self.show_page(self._front)
         self._refresh_title()
-        QTimer.singleShot(0, self, self._make_next_page)
+        self._builder.begin()
 
     @Slot()
     def _refresh_title(self) -> None:
@@ -337,7 +336,7 @@ class MainWindow(QWidget):
         self.show_page(self._front)
         # Else the first button of the rail would be in focus, with its ring, before anybody has touched a key.
         self.page(self._front).setFocus()
-        QTimer.singleShot(_OTHER_PAGES_MS, self, self._make_next_page)
+        QTimer.singleShot(_OTHER_PAGES_MS, self._builder, self._builder.begin)
 
     @override
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

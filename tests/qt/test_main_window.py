@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.common.problem import Problem, Severity
 from app.planner.types import RAM
 from app.session.state import RunPhase, RunState
-from app.ui import main_window
+from app.ui import main_window, page_builder
 from app.ui.dialogs.ask_close import AskClose
 from app.ui.dialogs.get_engine import GetEngineDialog
 from app.ui.dialogs.paste_command import PasteDialog
@@ -39,6 +39,8 @@ def session(qapp):
 def window(session, qtbot, monkeypatch):
     kinds = tuple(PageKind(kind.name, kind.make if kind.name == "plan" else OtherPage, kind.bottom) for kind in PAGES)
     monkeypatch.setattr(main_window, "PAGES", kinds)
+    monkeypatch.setattr(main_window, "_OTHER_PAGES_MS", 0)
+    monkeypatch.setattr(page_builder, "_GAP_MS", 0)
     made = MainWindow(session, ThemeManager.of_app())
     qtbot.addWidget(made)
     with qtbot.waitSignal(made.first_painted, timeout=30_000):
