@@ -81,6 +81,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.paths = paths or app_paths()
         self._keeper = SettingsKeeper(self.paths.settings_file, self)
         self._load_id = 0
+        self.is_loading = False
         self._board = BoardController(self)
         self.undo_stack: QUndoStack = self._board.undo_stack
         self._jobs = JobRunner(self)
@@ -258,11 +259,13 @@ class AppSession(BoardWishes, RunWishes, QObject):
     def _load(self, read: Any) -> None:
         self._load_id += 1
         load_id = self._load_id
+        self.is_loading = True
         self.model_loading_changed.emit(True)
 
         def on_done(model: ModelInfo | None, error: Exception | None) -> None:
             if load_id != self._load_id:
                 return
+            self.is_loading = False
             self.model_loading_changed.emit(False)
             if model is None:
                 self.message_raised.emit(problem_of(error))

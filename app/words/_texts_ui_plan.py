@@ -316,6 +316,7 @@ ENTRIES: Entries = {
     "plan.export.bash": ("Shell script (.sh)…", "Shell 脚本（.sh）…"),
     "plan.launch": ("Launch", "启动"),
     "plan.launch.tip": ("Start llama-server with this plan (Ctrl+L)", "按此方案启动 llama-server（Ctrl+L）"),
+    "plan.launching": ("Launching: looking at memory, port and engine first…", "正在启动：先检查内存、端口和引擎…"),
     "plan.stop": ("Stop server", "停止服务"),
     "plan.stopping": ("Stopping…", "正在停止…"),
     "plan.hindrance.no_model": ("Open a model first.", "请先打开模型。"),

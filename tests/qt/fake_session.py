@@ -48,6 +48,7 @@ class FakeSession(QObject):
     settings_changed = Signal()
     verification_changed = Signal()
     model_loading_changed = Signal(bool)
+    is_loading = False
     trades_changed = Signal()
 
     def __init__(self, hardware=None, model=None, **settings):

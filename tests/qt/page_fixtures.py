@@ -354,6 +354,7 @@ class FakeSession(QObject):
     message_raised = Signal(object)
     settings_changed = Signal()
     model_loading_changed = Signal(bool)
+    is_loading = False
 
     def __init__(self) -> None:
         super().__init__()

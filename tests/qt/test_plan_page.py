@@ -253,6 +253,31 @@ def test_that_launch_becomes_stop_while_the_server_runs(page, session):
     assert page.command.launch.isVisible()
 
 
+def test_that_a_launch_is_told_at_once_and_no_longer_than_it_is_looked_into(page, session):
+    asked = []
+    page.launch_requested.connect(lambda: asked.append(page.command.status.text()))
+    for press in (page.command.launch.click, page.launch):
+        press()
+        page.command.forget()  # free memory that was read again makes the plan anew
+        assert page.command.status.text() == asked[-1] == "Launching: looking at memory, port and engine first…"
+        session.launching.ask(None)
+        assert page.command.status.text() == ""
+    page.command.launch.click()
+    session.set_run(RunState(RunPhase.STARTING))
+    assert page.command.status.text() == ""
+    assert len(asked) == 3
+
+
+def test_that_a_page_made_while_a_model_is_read_says_so(qtbot):
+    session = FakeSession(laptop())
+    session.is_loading = True
+    page = shown(PlanPage(session), qtbot)
+    assert page.empty.words[0] == "Reading the model's header…"
+    session.hardware_changed.emit()  # the machine is known before the model is
+    assert page.empty.words[0] == "Reading the model's header…"
+    assert not page.open_button.isVisible()
+
+
 def test_that_only_one_button_of_the_page_is_filled(page):
     filled = [b for b in page.findChildren(QAbstractButton) if b.property("look") == "primary" and b.isVisible()]
     assert filled == [page.command.launch]

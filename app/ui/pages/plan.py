@@ -56,6 +56,7 @@ class PlanPage(QWidget):
     def __init__(self, session: AppSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
+        self._is_loading = session.is_loading  # the last model is asked for before this page is made
         self.files = PlanFileActions(session, self)
         self.header = PlanHeader(session)
         self.header.set_plan_menu(plan_menu(self.files, session, self.header))
@@ -165,7 +166,7 @@ class PlanPage(QWidget):
     def launch(self) -> None:
         """What the Launch button does, when it can be pressed."""
         if self.command.launch.isEnabled() and not self.command.launch.isHidden():
-            self.launch_requested.emit()
+            self.command.request_launch()
 
     # What the session says.
 
@@ -213,7 +214,8 @@ class PlanPage(QWidget):
 
     @Slot(bool)
     def _on_loading(self, loading: bool) -> None:
-        self._refresh_stack(loading=loading)
+        self._is_loading = loading
+        self._refresh_stack()
 
     @Slot(bool)
     def _on_details(self, shown: bool) -> None:
@@ -232,7 +234,8 @@ class PlanPage(QWidget):
         if none:
             self.no_gpu.setText(say("plan.no_gpu"))
 
-    def _refresh_stack(self, *, loading: bool = False) -> None:
+    def _refresh_stack(self) -> None:
+        loading = self._is_loading
         has_plan = self._session.plan is not None
         self._stack.setCurrentIndex(0 if has_plan else 1)
         self.wishes.setVisible(has_plan)

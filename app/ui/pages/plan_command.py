@@ -118,6 +118,7 @@ class CommandPanel(QFrame):
         self._session = session
         self.tabs = QButtonGroup(self)
         self.tabs.setExclusive(True)
+        self._is_asked = False
         self.status = ElidedLabel()
         self.status.setProperty("look", "dim")
         self.command = CommandView()
@@ -172,7 +173,10 @@ class CommandPanel(QFrame):
         self.tabs.buttonClicked.connect(self._on_tab)
         self.copy.clicked.connect(self.copy_command)
         self._export_menu.triggered.connect(self._on_export)
-        self.launch.clicked.connect(self.launch_requested)
+        self.launch.clicked.connect(self.request_launch)
+        session = self._session
+        for signal in (session.run_changed, session.engine_changed, session.launching.changed, session.message_raised):
+            signal.connect(self._on_answer)
         self.stop.clicked.connect(self._session.stop)
         self.reveal.toggled.connect(self._show_command)
         self.paste.clicked.connect(self.paste_requested)
@@ -219,9 +223,23 @@ class CommandPanel(QFrame):
         self.status.setText(text)
 
     def forget(self) -> None:
-        """Clear the status line, unless it says why Launch cannot be pressed."""
-        if not self.status.property("hindrance"):
+        """Clear the status line, unless it says why Launch cannot be pressed, or that a launch is looked into."""
+        if not self.status.property("hindrance") and not self._is_asked:
             self.say("")
+
+    @Slot()
+    def request_launch(self) -> None:
+        """Ask for the launch and say so at once: looking at memory, port and engine comes first and takes a moment."""
+        self._is_asked = True
+        self.say(say("plan.launching"))
+        self.launch_requested.emit()
+
+    @Slot()
+    def _on_answer(self) -> None:
+        """It starts, or there is a question or a message: all of them are seen elsewhere."""
+        if self._is_asked:
+            self._is_asked = False
+            self.forget()
 
     @Slot()
     def copy_command(self) -> None:
