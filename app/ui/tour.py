@@ -24,6 +24,7 @@ from app.model.types import Role
 from app.planner.types import RAM
 from app.session.app_session import AppSession
 from app.session.state import ChatPhase, RunPhase
+from app.ui.ending import end_window
 from app.ui.garbage import MainThreadGarbage
 from app.ui.main_window import MainWindow
 from app.ui.start import make_application, make_session
@@ -71,6 +72,7 @@ def run_tour(options: WindowOptions) -> int:
     MainThreadGarbage(app)
     with ExitStack() as stack:
         session = make_session(options)
+        window: MainWindow | None = None
         theme = ThemeManager(ThemeMode(session.settings.theme), app)
         theme.apply(app)
         try:
@@ -85,7 +87,10 @@ def run_tour(options: WindowOptions) -> int:
             print(say("tour.failed", why=text), file=sys.stderr, flush=True)
             return 1
         finally:
-            session.close()
+            if window is not None:
+                end_window(window, session)
+            else:
+                session.close()
     print(say("tour.done", n=tour.n_steps, folder=str(folder)), flush=True)
     return 0
 
