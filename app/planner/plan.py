@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from app.common.capabilities import Capabilities
@@ -35,7 +36,18 @@ from app.planner.presets import PRESETS, preset_placement, wishes_for_preset
 from app.planner.sizing import memory_problem, reserve_problem
 from app.planner.speed import decode_seconds, estimate_speed
 from app.planner.token_work import kv_read_bytes, ram_bytes_per_token
-from app.planner.types import RAM, DeviceSet, KvHome, MemoryEstimate, Override, Placement, Plan, Segment, Wishes
+from app.planner.types import (
+    RAM,
+    DeviceSet,
+    KvHome,
+    MemoryEstimate,
+    Override,
+    Placement,
+    Plan,
+    Segment,
+    SpeedEstimate,
+    Wishes,
+)
 
 DEFAULT_CTX = 8192
 AUTO_SLOTS = 4
@@ -134,10 +146,7 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     """
     inputs = replace(inputs, wishes=_checked(inputs.wishes, inputs.capabilities))
     model, devices, wishes = inputs.model, inputs.devices, inputs.wishes
-    if placement is None:
-        placement = placement_for(model, devices, wishes, inputs.calibration, inputs.files)
-    kv_home = KvHome.RAM if wishes.kv_home is KvHome.RAM else placement.kv_home
-    placement = replace(placement, kv_home=kv_home if devices.gpus else KvHome.HOME)
+    placement = _placed(inputs, placement)
     where = locations(model, placement)
     predicted = estimate(model, placement, devices, run_settings(model, wishes, 0, inputs.files), where)
     load_mode = wishes.load_mode or _load_mode(model, placement, predicted)
@@ -166,15 +175,7 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
         placement=placement,
         overrides=overrides,
         estimate=predicted,
-        speed=estimate_speed(
-            model,
-            placement,
-            devices,
-            kv_settings(model, wishes),
-            where,
-            op_offload="--no-op-offload" not in wishes.extra,
-            calibration=inputs.calibration,
-        ),
+        speed=_speed_of(inputs, placement, where),
         argv=cache_words(command.argv, wishes.extra, n_cache_mib),
         problems=(
             *((unproven,) if unproven else ()),
@@ -183,6 +184,27 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
         ),
         is_edited=is_edited,
         files=inputs.files,
+    )
+
+
+def _placed(inputs: PlanInputs, placement: Placement | None) -> Placement:
+    """The given placement or the preset's, its KV where it was wished and where it can be."""
+    wishes = inputs.wishes
+    if placement is None:
+        placement = placement_for(inputs.model, inputs.devices, wishes, inputs.calibration, inputs.files)
+    kv_home = KvHome.RAM if wishes.kv_home is KvHome.RAM else placement.kv_home
+    return replace(placement, kv_home=kv_home if inputs.devices.gpus else KvHome.HOME)
+
+
+def _speed_of(inputs: PlanInputs, placement: Placement, where: Mapping[str, str]) -> SpeedEstimate:
+    return estimate_speed(
+        inputs.model,
+        placement,
+        inputs.devices,
+        kv_settings(inputs.model, inputs.wishes),
+        where,
+        op_offload="--no-op-offload" not in inputs.wishes.extra,
+        calibration=inputs.calibration,
     )
 
 
