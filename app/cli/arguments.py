@@ -176,6 +176,7 @@ def add_wishes(parser: VerbParser) -> None:
     group.option("--ubatch", "N", whole("--ubatch", 1, LARGEST_BATCH), 512)
     group.option("--slots", "N|auto", slots, 1)
     group.option("--threads", "N", whole("--threads", 1, 1024))
+    group.switch("--quiet")
     group.option("--prompt-cache-mib", "N", whole("--prompt-cache-mib", 0, LARGEST_MIB))
     group.option("--load-mode", "|".join(LOAD_MODES), one_of("--load-mode", LOAD_MODES))
     group.option("--extra", "'ARGS'", default="")

@@ -156,6 +156,7 @@ def _wishes(options: Namespace) -> Wishes:
         mtp=options.mtp,
         lora_paths=tuple(options.lora),
         keep_ram_mib=options.keep_ram_mib,
+        is_quiet=options.quiet,
     )
 
 

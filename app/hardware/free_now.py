@@ -16,9 +16,10 @@ from app.hardware import gpus_linux, gpus_nvml, gpus_windows, gpus_windows_calls
 from app.hardware.commit import commit_free_bytes
 from app.hardware.devices import ENGINE_SOURCE
 from app.hardware.gpus_nvml import NvmlSession
+from app.hardware.power import read_power
 from app.hardware.ps import RamNow, ram_now
 from app.hardware.sysfs import read_text
-from app.hardware.types import GpuInfo, HardwareSnapshot
+from app.hardware.types import GpuInfo, HardwareSnapshot, PowerInfo
 
 _SLEEPING = ("suspended", "suspending")
 
@@ -26,12 +27,13 @@ _SLEEPING = ("suspended", "suspending")
 @dataclass(frozen=True, slots=True)
 class FreeNow:
     """``gpus``: index in the snapshot -> free bytes; ``asleep``: index -> does it sleep (None: nobody tells).
-    ``commit_bytes``: what the system can still promise, where it keeps to a limit."""
+    ``commit_bytes``: what the system can still promise, where it keeps to a limit. ``power``: mains or battery."""
 
     ram: RamNow | None
     gpus: Mapping[int, int] = field(default_factory=dict)
     asleep: Mapping[int, bool | None] = field(default_factory=dict)
     commit_bytes: int | None = None
+    power: PowerInfo | None = None
 
 
 def read_free(
@@ -45,7 +47,7 @@ def read_free(
     # NVML wakes every card of the machine when it is opened, so one that sleeps keeps all of them from being asked.
     nvidia = {} if _any_nvidia_asleep(snapshot, asleep) else {i: g for i, g in awake.items() if g.uuid is not None}
     others = _dxgi(awake) if sys.platform == "win32" else _amd(awake, root)
-    return FreeNow(_ram(root), {**others, **_nvidia(nvidia, open_session)}, asleep, _commit(root))
+    return FreeNow(_ram(root), {**others, **_nvidia(nvidia, open_session)}, asleep, _commit(root), read_power(root))
 
 
 def with_free(snapshot: HardwareSnapshot, now: FreeNow) -> HardwareSnapshot:
@@ -63,7 +65,7 @@ def with_free(snapshot: HardwareSnapshot, now: FreeNow) -> HardwareSnapshot:
         memory = dataclasses.replace(memory, available_bytes=now.ram.available_bytes)
     if now.commit_bytes is not None:
         memory = dataclasses.replace(memory, commit_free_bytes=now.commit_bytes)
-    return dataclasses.replace(snapshot, gpus=gpus, memory=memory)
+    return dataclasses.replace(snapshot, gpus=gpus, memory=memory, power=now.power or snapshot.power)
 
 
 def engine_tells_free(snapshot: HardwareSnapshot, index: int) -> bool:

@@ -28,6 +28,7 @@ from app.planner.flags import (
 )
 from app.planner.homes import split_argument
 from app.planner.overrides import ot_argument
+from app.planner.quiet import LOW_PRIORITY
 from app.planner.types import DeviceKind, DeviceSet, KvHome, Override, Placement, Wishes
 
 HIDDEN = "HIDDEN"
@@ -192,6 +193,8 @@ def _add_cpu(writer: _Writer, request: ArgvRequest) -> None:
         writer.add("threads", request.n_threads)
     if request.n_threads_batch is not None:
         writer.add("threads_batch", request.n_threads_batch)
+    if request.wishes.is_quiet:
+        _add_quiet(writer)
     if writer.capabilities.first(*OPTIONS["load_mode"].spellings):
         writer.add("load_mode", request.load_mode)
         return
@@ -201,6 +204,15 @@ def _add_cpu(writer: _Writer, request: ArgvRequest) -> None:
         writer.add("mmap", lacking=None)
     if "mlock" in request.load_mode:
         writer.add("mlock")
+
+
+def _add_quiet(writer: _Writer) -> None:
+    """Low priority came in June 2025; an older build with ``--prio`` would refuse the number and not start."""
+    if takes_on_off(writer.capabilities):
+        writer.add("priority", LOW_PRIORITY)
+    else:
+        writer.report("engine_lacks_flag", Severity.WARNING, "--prio", [str(LOW_PRIORITY)])
+    writer.add("poll", 0)
 
 
 def _add_server(writer: _Writer, request: ArgvRequest) -> None:

@@ -69,7 +69,7 @@ def compare_plans(before: Plan, after: Plan, model: ModelInfo, capabilities: Cap
     return PlanDifference(
         moved=_moved(before, after, model),
         devices=_devices(before, after),
-        options=_options(before.argv, after.argv, capabilities),
+        options=option_changes(before.argv, after.argv, capabilities),
         decode_before=before.speed.decode_tps,
         decode_after=after.speed.decode_tps,
     )
@@ -110,7 +110,8 @@ def _total(estimate: DeviceEstimate | None) -> int:
     return 0 if estimate is None else estimate.total_bytes
 
 
-def _options(before: Sequence[str], after: Sequence[str], capabilities: Capabilities) -> tuple[OptionChange, ...]:
+def option_changes(before: Sequence[str], after: Sequence[str], capabilities: Capabilities) -> tuple[OptionChange, ...]:
+    """The options that differ between two commands, in the order of the first."""
     old, new = _by_option(before, capabilities), _by_option(after, capabilities)
     return tuple(
         OptionChange(old.get(name, ()), new.get(name, ()))

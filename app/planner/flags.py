@@ -46,6 +46,8 @@ OPTIONS: Mapping[str, Option] = {
     "prompt_cache": Option(("-cram", "--cache-ram")),
     "threads": Option(("-t", "--threads")),
     "threads_batch": Option(("-tb", "--threads-batch")),
+    "priority": Option(("--prio",)),
+    "poll": Option(("--poll",)),
     "load_mode": Option(("-lm", "--load-mode"), ("--mmap", "--no-mmap", "--mlock", "-dio", "--direct-io")),
     "no_mmap": Option(("--no-mmap",), ("--mmap", "--mlock")),
     "mmap": Option(("--mmap",), ("--no-mmap", "--mlock")),

@@ -33,6 +33,7 @@ from app.planner.memory import RunSettings, default_prompt_cache_mib, estimate, 
 from app.planner.overrides import compile_overrides, prove, short_form
 from app.planner.placement import expert_layers_in_ram, in_use, locations
 from app.planner.presets import PRESETS, preset_placement, wishes_for_preset
+from app.planner.quiet import quiet_problem, quiet_threads
 from app.planner.sizing import memory_problem, reserve_problem
 from app.planner.speed import decode_seconds, estimate_speed
 from app.planner.token_work import kv_read_bytes, ram_bytes_per_token
@@ -121,7 +122,7 @@ _KNOWN_TO_FORMULAS = frozenset(
     ("n_ctx", "cache_type_k", "cache_type_v", "n_batch", "n_ubatch", "flash_attn", "n_slots", "kv_unified", "kv_home")
 )
 _WITHOUT_BUFFERS = frozenset(
-    ("n_threads", "prompt_cache_mib", "reserve_mib", "keep_ram_mib", "n_gpu_layers", "preset", "load_mode")
+    ("n_threads", "prompt_cache_mib", "reserve_mib", "keep_ram_mib", "n_gpu_layers", "preset", "load_mode", "is_quiet")
 )
 
 
@@ -269,7 +270,7 @@ def _argv_request(
         n_ctx=context_of(inputs.model, wishes),
         n_slots=n_slots,
         prompt_cache_mib=prompt_cache_mib,
-        n_threads=inputs.n_threads,
+        n_threads=threads_of(inputs),
         load_mode=load_mode,
         kv_unified=wishes.kv_unified is not False if n_slots > 1 else None,
         host=inputs.host,
@@ -280,6 +281,12 @@ def _argv_request(
         fit_target_mib=tuple(d.reserve_bytes // MIB for d in inputs.devices.gpus) if fits else (),
         speculation=speculation_of(wishes, inputs.files),
     )
+
+
+def threads_of(inputs: PlanInputs) -> int:
+    """Threads of the engine: as told, or half of the recommended ones for a quiet plan."""
+    is_chosen = inputs.wishes.n_threads is not None
+    return quiet_threads(inputs.n_threads) if inputs.wishes.is_quiet and not is_chosen else inputs.n_threads
 
 
 def _load_mode(model: ModelInfo, placement: Placement, predicted: MemoryEstimate) -> str:
@@ -321,6 +328,8 @@ def _problems(inputs: PlanInputs, predicted: MemoryEstimate, load_mode: str, cop
         found.append(Problem("compute_estimated", Severity.INFO, {"architecture": model.architecture}))
     if not model.is_moe:
         found.append(Problem("dense_model", Severity.INFO, {}))
+    if wishes.is_quiet:
+        found.append(quiet_problem(threads_of(inputs), inputs.n_threads))
     if wishes.preset == "fit":
         found.append(Problem("fit_decides", Severity.INFO, {}))
     return found

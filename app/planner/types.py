@@ -112,6 +112,7 @@ class Wishes:
     ``kv_unified`` False gives every slot its own part of the context.
     ``mmproj_path``, ``draft_path`` and ``lora_paths`` name files beside the model; ``mtp`` drafts with the model's own
     MTP block. ``draft_device``: one device, ``none`` = RAM, None = the model's; ``draft_gpu_layers`` None = all.
+    ``is_quiet``: half the threads, low priority, no busy waiting, so that a laptop stays cool (``planner.quiet``).
     """
 
     n_ctx: int | None = None
@@ -141,6 +142,7 @@ class Wishes:
     mtp: bool = False
     lora_paths: tuple[str, ...] = ()
     keep_ram_mib: int | None = None
+    is_quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

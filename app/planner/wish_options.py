@@ -14,6 +14,7 @@ WISH_OPTIONS: Mapping[str, str] = {
     "n_slots": "--slots",
     "n_threads": "--threads",
     "prompt_cache_mib": "--prompt-cache-mib",
+    "is_quiet": "--quiet",
     "load_mode": "--load-mode",
     "reserve_mib": "--reserve-mib",
     "keep_ram_mib": "--keep-ram-mib",

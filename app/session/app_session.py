@@ -31,7 +31,8 @@ from app.session.engines_controller import EnginesController
 from app.session.errors import problem_of
 from app.session.history_controller import HistoryController
 from app.session.jobs import JobRunner
-from app.session.launch_controller import LaunchCalls, LaunchController
+from app.session.launch_controller import LaunchCalls
+from app.session.launch_parts import launch_parts
 from app.session.learning_controller import LearningController
 from app.session.machine_controller import FreeReason, MachineController
 from app.session.machine_judge import JudgeController
@@ -108,14 +109,8 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.plan_files.stamp_of, self.plan_files.on_stamp = self.stress.stamp_of, self.stress.take_over
         self.shelf = PlanShelfController(self._jobs, self.paths, self._board, self.plan_files, self)
         self.paste = PasteController(self._jobs, self._board, self)
-        self.launching = LaunchController(
-            self._jobs,
-            self.paths,
-            self._board,
-            self.machine,
-            self._run,
-            LaunchCalls(self._binary, self.engines.check, self._is_quiet),
-            self,
+        self.effort, self.launching = launch_parts(
+            self, self._jobs, self._board, self._run, LaunchCalls(self._binary, self.engines.check, self._is_quiet)
         )
         self.doctor = DoctorController(self._jobs, self._board, self._run, self._surroundings, self.launch, self)
         self.library, self.hub, self.first_run = models_parts(self, self._jobs, lambda: self._engine.handle)
@@ -124,6 +119,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
     def _connect(self) -> None:
         self._keeper.failed.connect(self.message_raised)
         self._keeper.changed.connect(self.settings_changed)
+        self._keeper.changed.connect(self.effort.follow_settings)
         self._board.changed.connect(self._on_plan_changed)
         self._board.changed.connect(self.doctor.look_again)
         self.doctor.warned.connect(self.message_raised)
@@ -275,7 +271,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self._jobs.run(read, on_done)
 
     def _show_model(self, model: ModelInfo) -> None:
-        self._board.use_model(model, self.settings.reserve_mib)
+        self._board.use_model(model, self.settings.reserve_mib, is_quiet=self.effort.begins_quiet())
         if model.path != str(self.paths.demo_model):
             self.change_settings(last_model=model.path)
         self.plan_files.last_model = model.path

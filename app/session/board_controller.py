@@ -79,12 +79,12 @@ class BoardController(QObject):
 
     # ---- what it follows from ---------------------------------------------------------------------------------------
 
-    def use_model(self, model: ModelInfo, reserve_mib: int | None) -> None:
+    def use_model(self, model: ModelInfo, reserve_mib: int | None, *, is_quiet: bool = False) -> None:
         """Another file: fresh wishes, a fresh plan, nothing to undo. ``changed`` is left to the caller."""
         self.model = model
         self._cards = BoardCards(model)
         self.undo_stack.clear()
-        self._board = BoardState(Wishes(reserve_mib=reserve_mib), None, self._board.gpus)
+        self._board = BoardState(Wishes(reserve_mib=reserve_mib, is_quiet=is_quiet), None, self._board.gpus)
         self.replan()
 
     def use_machine(self, hardware: HardwareSnapshot | None, capabilities: Capabilities) -> None:
@@ -209,6 +209,10 @@ class BoardController(QObject):
         """The board as it was before the last step; None when there is none."""
         step = self.undo_stack.command(self.undo_stack.index() - 1)
         return step.before if isinstance(step, ChangeBoard) else None
+
+    def plan_with(self, **changes: Any) -> Plan | None:
+        """The plan that this board would be with other wishes; nothing is changed. Raises ProblemError."""
+        return self.plan_of(replace(self._board, wishes=replace(self._board.wishes, **changes)))
 
     def plan_of(self, board: BoardState) -> Plan | None:
         """The plan that another board would be, here and now. Raises ProblemError."""

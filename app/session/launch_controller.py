@@ -24,17 +24,21 @@ from app.session.run_controller import RunController
 from app.words import say
 from app.work.before_launch import LaunchAnswer, LaunchLook, LaunchQuestion, fits_now, look_before_launch
 from app.work.doctor_text import fix_sentence
+from app.work.effort import MAKE_FULL, MAKE_QUIET, STAY
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchCalls:
     """What the controller asks of the session. ``check_engine``: look at the engine's hash, then go on; ``is_quiet``:
-    no server of ours runs; ``look``: a test may hand over its own."""
+    no server of ours runs; ``look``: a test may hand over its own. ``ask_effort`` and ``take_effort``: is the plan as
+    quiet as it should be, and the answer (``work.effort``)."""
 
     binary: Callable[[], EngineBinary | None]
     check_engine: Callable[[Callable[[], None]], None]
     is_quiet: Callable[[], bool]
     look: Callable[..., LaunchLook] = look_before_launch
+    ask_effort: Callable[[Plan], LaunchQuestion | None] = lambda _plan: None
+    take_effort: Callable[[str], None] = lambda _answer: None
 
 
 class LaunchController(QObject):
@@ -62,6 +66,7 @@ class LaunchController(QObject):
         self.calls = calls
         self.question: LaunchQuestion | None = None
         self._number = 0
+        self._fitted = False
 
     def launch(self) -> None:
         """Run the plan on the board, unless something stands in the way."""
@@ -80,7 +85,12 @@ class LaunchController(QObject):
         number = self._number
 
         def look() -> None:
-            if number == self._number:
+            if number != self._number or self._board.plan is None:
+                return
+            self.question, self._fitted = self.calls.ask_effort(self._board.plan), fitted
+            if self.question is not None:
+                self.changed.emit()
+            else:
                 self._look(fitted=fitted)
 
         self._machine.refresh_free(FreeReason.LAUNCH, lambda: self.calls.check_engine(look))
@@ -98,6 +108,10 @@ class LaunchController(QObject):
                 told = replace(inputs, wishes=fix.wishes, devices=fix.plan.devices)
                 self._board.load(told, fix.placement, say("undo.launch_fix", what=fix_sentence(fix)))
                 self._look(fitted=False)
+        elif answer.code in (MAKE_QUIET, MAKE_FULL, STAY):
+            if answer.code != STAY:
+                self.calls.take_effort(answer.code)
+            self._look(fitted=self._fitted)
         elif answer.code == "other_port":
             self._look(fitted=False, port=int(answer.params["port"] or 0))
         else:

@@ -279,8 +279,8 @@ class MachineController(QObject):
 
 
 def _moved(before: HardwareSnapshot, after: HardwareSnapshot) -> bool:
-    """Is the free memory so different, or a card awake or asleep now, that the board should know?"""
-    if len(before.gpus) != len(after.gpus):
+    """Is the free memory so different, a card awake or asleep or the plug pulled now, that the board should know?"""
+    if len(before.gpus) != len(after.gpus) or before.power != after.power:
         return True
     for old, new in zip(before.gpus, after.gpus, strict=True):
         if replace(old, free_bytes=None, engine_free_bytes=None) != replace(

@@ -1,10 +1,23 @@
 """The user's settings: one frozen value, loaded once and written as a whole."""
 
-from app.settings.settings import CLOSINGS, LANGUAGES, PINNINGS, SHELLS, THEMES, Settings, changed, default_shell
+from app.settings.settings import (
+    CLOSINGS,
+    EFFORTS_ON_BATTERY,
+    EFFORTS_ON_MAINS,
+    LANGUAGES,
+    PINNINGS,
+    SHELLS,
+    THEMES,
+    Settings,
+    changed,
+    default_shell,
+)
 from app.settings.store import LoadedSettings, load, load_settings, save_settings
 
 __all__ = [
     "CLOSINGS",
+    "EFFORTS_ON_BATTERY",
+    "EFFORTS_ON_MAINS",
     "LANGUAGES",
     "PINNINGS",
     "SHELLS",

@@ -20,6 +20,11 @@ PINNINGS = ("hard", "soft", "off")
 """How firmly a server is held on its CPUs: kept there, told to prefer them (CPU sets, Windows), or not at all."""
 
 
+EFFORTS_ON_MAINS = ("full", "quiet")
+EFFORTS_ON_BATTERY = ("full", "quiet", "ask")
+"""How hard new plans work: everything at once, or half the threads at low priority (``planner.quiet``)."""
+
+
 def default_shell() -> str:
     """The shell whose command line is shown first on this system."""
     return "powershell" if sys.platform == "win32" else "bash"
@@ -58,6 +63,8 @@ class Settings:
     model_mirror: str | None = None
     download_folder: str | None = None
     first_run: tuple[str, ...] = ()
+    effort_on_mains: str = "full"
+    effort_on_battery: str = "full"
 
 
 def changed(settings: Settings, **changes: Any) -> Settings:
@@ -71,5 +78,13 @@ def changed(settings: Settings, **changes: Any) -> Settings:
     return result
 
 
-CHOICES = {"language": LANGUAGES, "theme": THEMES, "shell": SHELLS, "close_with_server": CLOSINGS, "pinning": PINNINGS}
+CHOICES = {
+    "language": LANGUAGES,
+    "theme": THEMES,
+    "shell": SHELLS,
+    "close_with_server": CLOSINGS,
+    "pinning": PINNINGS,
+    "effort_on_mains": EFFORTS_ON_MAINS,
+    "effort_on_battery": EFFORTS_ON_BATTERY,
+}
 """The fields that take one of a few values."""

@@ -10,6 +10,7 @@ from app.words import (
     _texts_doctor,
     _texts_doctor_page,
     _texts_downloads,
+    _texts_effort,
     _texts_engine,
     _texts_engines,
     _texts_everyday,
@@ -31,6 +32,7 @@ from app.words import (
     _texts_ui_files,
     _texts_ui_plan,
     _texts_ui_run,
+    _texts_updates,
 )
 
 
@@ -64,6 +66,8 @@ def _join() -> dict[str, tuple[str, str]]:
         _texts_ui_files,
         _texts_ui_run,
         _texts_run_live,
+        _texts_effort,
+        _texts_updates,
         _texts_everyday,
     )
     for area in areas:

@@ -273,6 +273,7 @@ _WISHES: Mapping[str, Check] = {
     "mtp": _yes_no,
     "lora_paths": _words,
     "keep_ram_mib": _optional(_number(0)),
+    "is_quiet": _yes_no,
 }
 """How each wish is checked; one that is not here (of a later version) is dropped and told."""
 

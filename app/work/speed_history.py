@@ -2,7 +2,8 @@
 
 What counts: a request that ran alone, while other programs left the processor free, with at least 16 tokens written
 (64 for a server's first, whose weights may still come from the disk); a prompt of at least 256 new tokens, the first
-of a mapped file excepted. A draft model or MTP makes several tokens of one: such a launch teaches no speed.
+of a mapped file excepted. A draft model or MTP makes several tokens of one, and a quiet plan holds the processor back:
+such a launch teaches no speed.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def learn_speeds(
     watch: SpeedWatch,
 ) -> bool:
     """Keep what a launch showed; True when there was something. Raises ProblemError as ``LearnedStore.add`` does."""
-    if any(argument.startswith(_DRAFTS) for argument in plan.argv):
+    if plan.wishes.is_quiet or any(argument.startswith(_DRAFTS) for argument in plan.argv):
         return False
     is_mapped = _is_mapped(plan.argv)
     kept = False

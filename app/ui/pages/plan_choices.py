@@ -131,6 +131,11 @@ def _auto_threads(hardware: HardwareSnapshot | None) -> str:
     return say("plan.wish.cores", n=n)
 
 
+def effort_choices() -> list[Choice]:
+    """Is the plan quiet?"""
+    return [(say("effort.full"), False), (say("effort.quiet"), True)]
+
+
 def preset_choices() -> list[Choice]:
     """Named plans."""
     return [(say(f"plan.preset.{name}"), name) for name in PRESETS]

@@ -96,6 +96,7 @@ class WishesRow(QWidget):
         self.prompt_cache = _wish("prompt_cache", choices.parse_prompt_cache)
         self.ubatch = _wish("ubatch")
         self.threads = _wish("threads")
+        self.effort = _wish("effort")
         self.preset = _wish("preset")
         self.companions = CompanionsButton(session)
         self.details = PlainButton(say("plan.details"), look="fold")
@@ -107,7 +108,7 @@ class WishesRow(QWidget):
     def _detailed(self) -> tuple[QWidget, ...]:
         """What is folded away with the details, in its order."""
         memory = (self.kv, self.slots, self.reserve, self.keep_ram, self.prompt_cache)
-        return (*memory, self.ubatch, self.threads, self.companions)
+        return (*memory, self.ubatch, self.threads, self.effort, self.companions)
 
     def _build(self) -> None:
         outer = QHBoxLayout(self)
@@ -132,6 +133,7 @@ class WishesRow(QWidget):
         self.prompt_cache.chosen.connect(self._on_prompt_cache)
         self.ubatch.chosen.connect(self._on_ubatch)
         self.threads.chosen.connect(self._on_threads)
+        self.effort.chosen.connect(self._on_effort)
         self.preset.chosen.connect(self._on_preset)
         self.details.toggled.connect(self._on_details)
 
@@ -150,6 +152,7 @@ class WishesRow(QWidget):
         self.prompt_cache.show_value(choices.prompt_cache_choices(plan), choices.prompt_cache_value(plan))
         self.ubatch.show_value(choices.ubatch_choices(plan), plan.wishes.n_ubatch)
         self.threads.show_value(choices.thread_choices(plan, self._session.hardware), plan.wishes.n_threads)
+        self.effort.show_value(choices.effort_choices(), plan.wishes.is_quiet)
         self.companions.refresh(plan)
         offered = choices.preset_choices()
         if plan.is_edited:
@@ -203,6 +206,10 @@ class WishesRow(QWidget):
     @Slot(object)
     def _on_threads(self, value: int | None) -> None:
         self._session.set_wishes(n_threads=value)
+
+    @Slot(object)
+    def _on_effort(self, value: bool) -> None:
+        self._session.set_wishes(is_quiet=value)
 
     @Slot(object)
     def _on_preset(self, value: str) -> None:
