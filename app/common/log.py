@@ -6,9 +6,7 @@ values of variables), so they hold no prompt and no answer; the user's home fold
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
-import platform
 import sys
 import threading
 import traceback
@@ -184,15 +182,19 @@ def crash_text(error: _Hook, thread_name: str = "MainThread", at: datetime | Non
 
 
 def _versions() -> list[str]:
+    import platform  # here and below: for a report only, not for every start
+
     found = [("lanewise", _version("lanewise")), ("python", platform.python_version()), ("system", platform.platform())]
     found += [(name, _version(name)) for name in _LIBRARIES]
     return [f"{name:<20}{version}" for name, version in found]
 
 
 def _version(distribution: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
+        return version(distribution)
+    except PackageNotFoundError:
         return "not installed"
 
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.common.paths import AppPaths
 from app.common.problem import Problem
+from app.diagnose.buffers import BufferRow
 from app.monitor.sample import Sample
 from app.planner.learned import NOTHING_LEARNED, Learned
 from app.planner.types import Plan
@@ -19,7 +20,7 @@ from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.session.machine_controller import MachineController
 from app.session.run_controller import RunController
-from app.session.state import BufferRow, RunPhase
+from app.session.state import RunPhase
 from app.work.learned import LearnedStore
 from app.work.learned_launch import LaunchWatch, cards_used
 from app.work.learned_memory import (

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from app.common.problem import Problem
-from app.diagnose.buffers import BufferRow
-from app.session.chat_pictures import Picture
+from app.session.phases import ChatPhase, EnginePhase, RunPhase
 
-__all__ = ["BufferRow", "ChatPhase", "ChatState", "EnginePhase", "EngineState", "RunPhase", "RunState"]
+if TYPE_CHECKING:
+    from app.common.problem import Problem
+    from app.diagnose.buffers import BufferRow
+    from app.session.chat_pictures import Picture
 
-
-class EnginePhase(StrEnum):
-    """Where the search for a llama-server stands."""
-
-    LOOKING = "looking"
-    MISSING = "missing"
-    BUILDING = "building"
-    READY = "ready"
-    BROKEN = "broken"
+__all__ = ["ChatPhase", "ChatState", "EnginePhase", "EngineState", "RunPhase", "RunState"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +24,6 @@ class EngineState:
     build: str | None = None
     progress: float | None = None
     problem: Problem | None = None
-
-
-class RunPhase(StrEnum):
-    """The life of the server as the window shows it."""
-
-    STOPPED = "stopped"
-    STARTING = "starting"
-    READY = "ready"
-    STOPPING = "stopping"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +46,6 @@ class RunState:
     problem: Problem | None = None
     plan_differs: bool = False
     findings: tuple[Problem, ...] = ()
-
-
-class ChatPhase(StrEnum):
-    """The life of one answer."""
-
-    IDLE = "idle"
-    PROMPT = "prompt"
-    ANSWERING = "answering"
 
 
 @dataclass(frozen=True, slots=True)

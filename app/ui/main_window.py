@@ -23,7 +23,7 @@ from typing_extensions import override
 
 from app.common.resources import resource_path
 from app.session.open_file import open_file
-from app.session.state import RunPhase
+from app.session.phases import RunPhase
 from app.settings import Settings
 from app.ui.page_builder import PageBuilder
 from app.ui.qt_words import follow_language

@@ -156,7 +156,7 @@ class Starter:
             LaunchWhenReady(session, self._options.model, session)
 
     def _on_engine(self) -> None:
-        from app.session.state import EnginePhase
+        from app.session.phases import EnginePhase
 
         assert self.session is not None
         if self.session.engine.phase is EnginePhase.MISSING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.session.state import RunPhase
+from app.session.phases import RunPhase
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession

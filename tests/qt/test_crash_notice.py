@@ -6,7 +6,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app.common.log import CrashReport
-from app.ui.crash_notice import CrashDialog, install_notice, tell
+from app.ui.crash_notice import install_notice, tell
+from app.ui.dialogs.crash import CrashDialog
 from app.ui.theme.manager import ThemeManager
 
 

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from app.common.problem import Problem
 from app.common.units import KIB, MIB, size_text
-from app.session.state import BufferRow
+from app.diagnose.buffers import BufferRow
 from app.ui.pages.run_words import Told
 from app.ui.theme.fonts import scaled, tabular
 from app.ui.theme.manager import ThemeManager
