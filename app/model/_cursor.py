@@ -14,6 +14,8 @@ from functools import cache
 from app.common.problem import ProblemError, fail
 
 _WINDOW_BYTES = 1 << 20
+_GLANCE_BYTES = 128 << 10
+"""Read at once where no texts are walked: settings, the tensor table."""
 _U32 = struct.Struct("<I")
 _U64 = struct.Struct("<Q")
 _RUN = 128
@@ -87,6 +89,16 @@ class Cursor:
         self._offset = end
         return taken
 
+    def ahead(self, n_bytes: int) -> tuple[bytes, int]:
+        """What has been read, and where in it the cursor stands: ``n_bytes`` from there, or all to the file's end."""
+        if len(self._buffer) - self._offset < min(n_bytes, self.remaining):
+            self._fill(0)
+        return self._buffer, self._offset
+
+    def skip_ahead(self, offset: int) -> None:
+        """Move on to an offset in what ``ahead`` has given."""
+        self._offset = offset
+
     def skip(self, n_bytes: int) -> None:
         """Move on without reading."""
         if n_bytes > self.remaining:
@@ -102,8 +114,8 @@ class Cursor:
         if count > self.remaining // 8:
             raise self.truncated()
         while count:
-            if len(self._buffer) - self._offset < _WINDOW_BYTES // 2:
-                self._fill(0)
+            if len(self._buffer) - self._offset < min(_WINDOW_BYTES // 2, self.remaining):
+                self._fill(0, _WINDOW_BYTES)
             walked = self._walk(count)
             if walked == 0:
                 self.skip(self.u64())  # longer than the window, or cut off by its end
@@ -138,10 +150,18 @@ class Cursor:
                 raise self.truncated()
             self._fill(n_bytes)
 
-    def _fill(self, n_bytes: int) -> None:
+    def peek(self, position: int, n_bytes: int) -> bytes:
+        """Bytes from anywhere in the file, without moving; fewer where the file ends."""
+        at = position - self._start
+        if at >= 0 and at + n_bytes <= len(self._buffer):
+            return self._buffer[at : at + n_bytes]
+        self.file.seek(max(0, position))
+        return self.file.read(n_bytes) or b""
+
+    def _fill(self, n_bytes: int, window: int = _GLANCE_BYTES) -> None:
         """Read a new window from the current position, ``n_bytes`` at least."""
         position = self.position
-        wanted = min(max(n_bytes, _WINDOW_BYTES), self.size - position)
+        wanted = min(max(n_bytes, window), self.size - position)
         self.file.seek(position)
         chunks: list[bytes] = []
         while wanted > 0 and (chunk := self.file.read(wanted)):

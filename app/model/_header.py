@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
 
 from app.common.problem import fail
 from app.model._cursor import Cursor
@@ -22,6 +25,7 @@ _MAX_TENSORS = 1 << 17  # the largest models have about 2 000 (old one-file-per-
 _MAX_KEY_BYTES = 1 << 16
 _MAX_TENSOR_NAME_BYTES = 255  # the engine takes 63 (GGML_MAX_NAME), forks take more
 _MAX_DIMS = 4  # GGML_MAX_DIMS, ggml/include/ggml.h:222
+_LONGEST_ROW = 8 + _MAX_TENSOR_NAME_BYTES + 4 + 8 * _MAX_DIMS + 4 + 8
 _MAX_ELEMENTS = (1 << 63) - 1
 
 _STRING, _ARRAY, _BOOL = 8, 9, 7
@@ -31,11 +35,14 @@ _SCALARS: dict[int, str] = {
 _SCALAR_STRUCTS = {type_id: struct.Struct("<" + letter) for type_id, letter in _SCALARS.items()}
 _ARRAY_START = struct.Struct("<IQ")
 _COUNTS = struct.Struct("<QQ")
+_U32, _U64 = struct.Struct("<I"), struct.Struct("<Q")
 _TENSOR_TAILS = tuple(struct.Struct(f"<{n_dims}QIQ") for n_dims in range(_MAX_DIMS + 1))
 
+SkipTexts = Callable[[Cursor, int], None]
+"""Moves a cursor past so many texts that nobody keeps."""
 
-@dataclass(frozen=True, slots=True)
-class RawTensor:
+
+class RawTensor(NamedTuple):
     """A tensor as the header lists it; ``offset`` counts from the start of the data section.
 
     ``shape`` is never empty: no dimension means one element (gguf.cpp:686-692).
@@ -60,19 +67,20 @@ class Header:
     tensors: tuple[RawTensor, ...]
 
 
-def parse_header(cursor: Cursor) -> Header:
+def parse_header(cursor: Cursor, skip_texts: SkipTexts = Cursor.skip_strings) -> Header:
     """Read a header from the start of a file.
 
     Raises ProblemError: not_gguf..., gguf_version, gguf_big_endian, gguf_truncated_header, gguf_damaged...
     """
-    return _Parser(cursor).parse()
+    return _Parser(cursor, skip_texts).parse()
 
 
 class _Parser:
     """Keeps the running totals that bound the work."""
 
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: Cursor, skip_texts: SkipTexts) -> None:
         self._cursor = cursor
+        self._skip_texts = skip_texts
         self._metadata: dict[str, MetaValue] = {}
         self._array_lengths: dict[str, int] = {}
         self._kept_bytes = 0
@@ -161,7 +169,7 @@ class _Parser:
         if self._walked_strings > _MAX_WALKED_STRINGS:
             raise self._cursor.damaged("array_length", f"{key}: {count}")
         if count > MAX_KEPT_ARRAY:
-            self._cursor.skip_strings(count)
+            self._skip_texts(self._cursor, count)
             return
         texts = [self._text() for _ in range(count)]
         kept = tuple(text for text in texts if text is not None)
@@ -176,21 +184,34 @@ class _Parser:
         return value
 
     def _read_tensors(self, n_tensors: int) -> tuple[RawTensor, ...]:
-        cursor = self._cursor
+        cursor, tails, length_at, n_dims_at = self._cursor, _TENSOR_TAILS, _U64.unpack_from, _U32.unpack_from
         tensors: list[RawTensor] = []
         seen: set[bytes] = set()
-        for _ in range(n_tensors):
-            raw_name = self._string(_MAX_TENSOR_NAME_BYTES, "tensor_name_length")
-            name = raw_name.decode("utf-8", "replace")
-            if raw_name in seen:
-                raise fail("gguf_damaged_tensor", path=cursor.path, tensor=name, detail="duplicate")
-            seen.add(raw_name)
-            n_dims = cursor.u32()
-            if n_dims > _MAX_DIMS:
-                raise fail("gguf_damaged_tensor", path=cursor.path, tensor=name, detail="dimensions")
-            *shape, type_id, offset = cursor.unpack(_TENSOR_TAILS[n_dims])
-            self._check_shape(name, shape)
-            tensors.append(RawTensor(name, tuple(shape) or (1,), type_id, offset))
+        data, at = cursor.ahead(_LONGEST_ROW)
+        try:
+            for _ in range(n_tensors):
+                if len(data) - at < _LONGEST_ROW:
+                    cursor.skip_ahead(at)
+                    data, at = cursor.ahead(_LONGEST_ROW)
+                (length,) = length_at(data, at)
+                if length > _MAX_TENSOR_NAME_BYTES:
+                    raise cursor.damaged("tensor_name_length", str(length))
+                raw_name = data[at + 8 : at + 8 + length]
+                (n_dims,) = n_dims_at(data, at + 8 + length)
+                name = raw_name.decode("utf-8", "replace")
+                if raw_name in seen:
+                    raise fail("gguf_damaged_tensor", path=cursor.path, tensor=name, detail="duplicate")
+                seen.add(raw_name)
+                if n_dims > _MAX_DIMS:
+                    raise fail("gguf_damaged_tensor", path=cursor.path, tensor=name, detail="dimensions")
+                *shape, type_id, offset = tails[n_dims].unpack_from(data, at + 12 + length)
+                if 0 in shape or prod(shape) > _MAX_ELEMENTS:
+                    self._check_shape(name, shape)
+                tensors.append(RawTensor(name, tuple(shape) or (1,), type_id, offset))
+                at += 12 + length + tails[n_dims].size
+        except struct.error:
+            raise cursor.truncated() from None
+        cursor.skip_ahead(at)
         return tuple(tensors)
 
     def _check_shape(self, name: str, shape: list[int]) -> None:

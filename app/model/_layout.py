@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from app.common.problem import ProblemError, fail
 from app.model._header import Header, RawTensor
 from app.model._types_table import TENSOR_TYPES, type_name
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedTensor:
+class PlacedTensor(NamedTuple):
     """A tensor with its size. ``offset`` counts from the start of its file."""
 
     raw: RawTensor
@@ -27,23 +26,23 @@ def place_tensors(header: Header, path: str) -> tuple[PlacedTensor, ...]:
     gap to the next tensor. Raises ProblemError: gguf_damaged_tensor, gguf_truncated (with the bytes that are missing).
     """
     placed: list[PlacedTensor] = []
-    expected = 0
-    last = len(header.tensors) - 1
+    expected, last, start = 0, len(header.tensors) - 1, header.data_start
+    mask = header.alignment - 1
     for index, raw in enumerate(header.tensors):
         if raw.offset != expected:
             raise _damaged(path, raw, "offset")
         known = TENSOR_TYPES.get(raw.type_id)
         if known is not None:
             n_bytes = _known_size(raw, known.block_elements, known.block_bytes, path)
-            expected += _pad(n_bytes, header.alignment)
-        else:
-            end = header.file_bytes - header.data_start if index == last else header.tensors[index + 1].offset
-            n_bytes = end - raw.offset
-            expected = end
-            if n_bytes <= 0 and index != last:
-                raise _damaged(path, raw, "offset")
-        offset = header.data_start + raw.offset
-        placed.append(PlacedTensor(raw, type_name(raw.type_id), n_bytes, offset, known is None))
+            expected += n_bytes + mask & ~mask
+            placed.append(PlacedTensor(raw, known.name, n_bytes, start + raw.offset, False))
+            continue
+        end = header.file_bytes - start if index == last else header.tensors[index + 1].offset
+        n_bytes = end - raw.offset
+        expected = end
+        if n_bytes <= 0 and index != last:
+            raise _damaged(path, raw, "offset")
+        placed.append(PlacedTensor(raw, type_name(raw.type_id), n_bytes, start + raw.offset, True))
     _check_complete(header, placed, path)
     return tuple(placed)
 
@@ -72,10 +71,6 @@ def _check_complete(header: Header, placed: list[PlacedTensor], path: str) -> No
             expected_bytes=end,
             file_bytes=header.file_bytes,
         )
-
-
-def _pad(n: int, multiple: int) -> int:
-    return (n + multiple - 1) // multiple * multiple
 
 
 def _damaged(path: str, raw: RawTensor, detail: str) -> ProblemError:

@@ -12,9 +12,10 @@ import os
 from collections.abc import Mapping
 
 from app.common.problem import ProblemError, fail
+from app.model._cursor import Cursor
 from app.model._file_role import FileRole, role_of
 from app.model._files import open_model_file, part_paths
-from app.model._header import Header, parse_header
+from app.model._header import Header, SkipTexts, parse_header
 from app.model._layout import PlacedTensor, place_tensors
 from app.model._meta import Meta
 from app.model.hparams import HParams, compute_hparams
@@ -26,13 +27,14 @@ _MAX_EXPERTS = 1024  # LLAMA_MAX_EXPERTS, llama-hparams.h:12
 _MAX_NAME_LENGTH = 200
 
 
-def read_model(path: str | os.PathLike[str]) -> ModelInfo:
+def read_model(path: str | os.PathLike[str], skip_texts: SkipTexts = Cursor.skip_strings) -> ModelInfo:
     """Read the header of a model; of all parts, whichever part is given.
 
-    ``ModelInfo.path`` is the first part, the one that the engine must be given. Raises ProblemError (module docstring).
+    ``ModelInfo.path`` is the first part, the one that the engine must be given. ``skip_texts``: how the vocabulary is
+    passed over (``known_texts``). Raises ProblemError (module docstring).
     """
     text = os.fsdecode(path)
-    header = _read_header(text)
+    header = _read_header(text, skip_texts)
     role = role_of(header)
     if role is not FileRole.MODEL:
         code = "gguf_not_a_model" if role is FileRole.OTHER else f"gguf_not_a_model_{role.value}"
@@ -52,9 +54,9 @@ def file_role(path: str | os.PathLike[str]) -> FileRole:
     return role_of(_read_header(os.fsdecode(path)))
 
 
-def _read_header(path: str) -> Header:
+def _read_header(path: str, skip_texts: SkipTexts = Cursor.skip_strings) -> Header:
     with open_model_file(path) as cursor:
-        return parse_header(cursor)
+        return parse_header(cursor, skip_texts)
 
 
 def _split_number(header: Header, key: str) -> int:
@@ -141,31 +143,28 @@ def _tensors(
 ) -> tuple[TensorInfo, ...]:
     """The tensors with their roles. One of a block that the model does not have is refused, as by the engine
     (llama-model-loader.cpp:1398)."""
-    layers = hparams.layers
-    infos = []
+    layers, nextn, infos = hparams.layers, hparams.nextn_count, list[TensorInfo]()
     for part, tensors in enumerate(placed):
-        for t in tensors:
-            role, block = classify(t.raw.name, len(layers), hparams.nextn_count)
+        for raw, type_name, n_bytes, offset, size_is_gap in tensors:
+            name, shape, type_id, _ = raw
+            role, block = classify(name, len(layers), nextn)
             if block is not None:
                 if block >= len(layers):
-                    raise fail("gguf_damaged_tensor", path=paths[part], tensor=t.raw.name, detail="block")
-                role = role_in_layer(role, layers[block])
-            infos.append(
-                TensorInfo(
-                    t.raw.name, t.raw.shape, t.raw.type_id, t.type_name, t.n_bytes, t.offset, role, block, part,
-                    t.size_is_gap,
-                )
-            )  # fmt: skip
+                    raise fail("gguf_damaged_tensor", path=paths[part], tensor=name, detail="block")
+                if role is Role.ATTENTION:
+                    role = role_in_layer(role, layers[block])
+            infos.append(TensorInfo(name, shape, type_id, type_name, n_bytes, offset, role, block, part, size_is_gap))
     return tuple(infos)
 
 
 def _block_count(meta: Meta, shapes: Mapping[str, tuple[int, ...]], path: str) -> int:
     """From the metadata, else from the tensors' names; a file with neither is no language model."""
-    told = meta.integer("block_count")
-    blocks = [block for block in (classify(name, 0, 0)[1] for name in shapes) if block is not None]
-    if told is None and not blocks:
-        raise fail("gguf_not_a_model", path=path, role=FileRole.OTHER.value)
-    count = told or max(blocks, default=0) + 1
+    told = count = meta.integer("block_count")
+    if not count:
+        blocks = [block for block in (classify(name, 0, 0)[1] for name in shapes) if block is not None]
+        if told is None and not blocks:
+            raise fail("gguf_not_a_model", path=path, role=FileRole.OTHER.value)
+        count = max(blocks, default=0) + 1
     if not 0 < count <= _MAX_BLOCKS:
         raise fail("gguf_damaged", path=path, detail=f"block_count={count}")
     return count

@@ -55,13 +55,17 @@ def classify(tensor_name: str, block_count: int, nextn_count: int) -> tuple[Role
     ``block_count`` includes the last ``nextn_count`` blocks; whatever lies in those is ``mtp`` (the engine loads them
     only for speculation, llama-model.cpp:1300-1332). Unknown names are ``other``.
     """
-    found = _BLOCK.fullmatch(tensor_name)
-    if found is None:
-        return _global_role(tensor_name), None
-    block = int(found[1])
-    if nextn_count and block >= block_count - nextn_count:
+    role, block = _role_and_block(tensor_name)
+    if nextn_count and block is not None and block >= block_count - nextn_count:
         return Role.MTP, block
-    return _block_role(found[2]), block
+    return role, block
+
+
+@lru_cache(maxsize=1 << 15)
+def _role_and_block(tensor_name: str) -> tuple[Role, int | None]:
+    """By the name alone; the files of a folder share most of their names."""
+    found = _BLOCK.fullmatch(tensor_name)
+    return (_global_role(tensor_name), None) if found is None else (_block_role(found[2]), int(found[1]))
 
 
 def role_in_layer(role: Role, layer: LayerFacts) -> Role:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.common.problem import ParamValue, Problem, ProblemError, Severity
+from app.model.known_texts import KnownTexts
 from app.model.types import ModelInfo
 from app.planner.file_verdict import FileVerdict
 from app.work.downloads.types import Cancelled, check_cancelled
@@ -150,7 +151,7 @@ class _Scanner:
         self.cancelled = cancelled
         self._on_batch = on_batch
         self.options = options
-        self._alike = AlikeHeaders()
+        self._alike, self._texts = AlikeHeaders(), KnownTexts()
         self._entries: list[Entry] = []
         self._seen: set[object] = set()
         self._batch: list[Entry] = []
@@ -206,7 +207,7 @@ class _Scanner:
         summary = self._store.summary(found.path)
         if summary is not None and _is_same_kind(summary, found) and not self._must_judge(summary):
             return _Read(found, summary, None, inode)
-        summary, model = summarise(found, self._alike)
+        summary, model = summarise(found, self._alike, self._texts)
         return _Read(found, summary, model, inode)
 
     def _must_judge(self, summary: Summary) -> bool:

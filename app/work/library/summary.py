@@ -8,6 +8,7 @@ from math import prod
 
 from app.common.problem import Problem, ProblemError, Severity
 from app.model.file_types import quant_name
+from app.model.known_texts import KnownTexts
 from app.model.reader import read_model
 from app.model.types import ModelInfo, Role
 from app.work.library.alike import AlikeHeaders
@@ -21,7 +22,7 @@ _HALF = ("gguf_truncated", "gguf_truncated_header", "not_gguf_empty")
 _SETTINGS_LEFT_OUT = ("general.", "tokenizer.", "split.", "quantize.")
 
 
-def summarise(found: FoundFile, alike: AlikeHeaders) -> tuple[Summary, ModelInfo | None]:
+def summarise(found: FoundFile, alike: AlikeHeaders, texts: KnownTexts) -> tuple[Summary, ModelInfo | None]:
     """Read the header, unless it is that of a file seen before. Never raises: what cannot be read is a summary with its
     problem."""
     if found.unfinished:
@@ -30,7 +31,7 @@ def summarise(found: FoundFile, alike: AlikeHeaders) -> tuple[Summary, ModelInfo
     if known is not None:
         return known
     try:
-        model = read_model(found.path)
+        model = read_model(found.path, texts.skip)
     except ProblemError as error:
         return _failed(found, error.problem), None
     summary = summary_of(model)
