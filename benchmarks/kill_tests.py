@@ -1,17 +1,19 @@
 """Kills Lanewise in the middle of a real launch, again and again, and counts the servers that outlive it.
 
-    python -m benchmarks.kill_tests [--json] [--kills N] [--seed S] [--longest SECONDS]
+    python -m benchmarks.kill_tests [--wine] [--json] [--kills N] [--seed S] [--longest SECONDS]
 
 Each round starts ``lanewise launch`` (real llama-server, the tiny model of the tests, a free port) and kills its
-process with SIGKILL (on Windows TerminateProcess): one in four at a random moment within ``--longest`` of its first
-instruction, the others within ``--longest`` of the moment when the engine's process was first seen.
-A process that carries the round's model in its command line two seconds later is an orphan. Beside it, as the
-baseline, the same with a plain ``subprocess.Popen`` in Lanewise's place. Target: 0 orphans in 200 kills.
+process with SIGKILL; with ``--wine`` the Windows Lanewise with a real llama-server.exe, by TerminateProcess: one in
+four at a random moment within ``--longest`` of its first instruction, the others within ``--longest`` of the moment
+when the engine's process was first seen. A process that carries the round's model in its command line some seconds
+later (``Arena.grace_s``) is an orphan; with ``--wine`` too it is this system's own process list that tells. Beside
+it, as the baseline, the same with a plain ``subprocess.Popen`` in Lanewise's place. Target: 0 orphans in 200 kills.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -20,21 +22,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
 from app.common.paths import app_paths
-from app.engine.locate import EngineBinary, find_engine
+from app.engine.locate import find_engine
 
 ROOT = Path(__file__).resolve().parent.parent
 TINY_MODEL = ROOT / "tests" / "data" / "tiny-moe-2l.gguf"
-GRACE_S = 2.0
-"""The kernel ends the child when its parent has ended; a loaded machine needs a moment for it."""
 _LOOK_S = 0.02
-_START_S = 30.0
+_START_S = 60.0
 _SHARE_WITH_SERVER = 0.75
 """So many kills come after the engine's process was seen; the others at any moment of the start."""
 _PLAIN = (
@@ -54,84 +55,153 @@ class KillResult:
     longest_s: float
 
 
-def kill_rounds(command: Sequence[str], model: Path, kills: int, seed: int, longest_s: float) -> KillResult:
+class Arena(Protocol):
+    """Where the program is started and killed. ``grace_s``: what the system gets to end the child of a killed parent.
+
+    ``python`` and ``engine`` are paths as the started programs see them.
+    """
+
+    grace_s: float
+    python: str
+    engine: str
+
+    def path(self, file: Path) -> str:
+        """How the started program sees a file."""
+
+    def start(self, words: Sequence[str], home: Path) -> None:
+        """Start the program, with ``home`` as its LANEWISE_HOME."""
+
+    def is_running(self) -> bool:
+        """Is the program still there?"""
+
+    def kill(self) -> None:
+        """Kill the program alone, the hard way; returns when it is gone."""
+
+    def servers(self, mark: str) -> list[psutil.Process]:
+        """All processes but the program itself that have the mark in their command line."""
+
+
+class ThisSystem:
+    """The system that this runs on."""
+
+    grace_s = 2.0
+    python = sys.executable
+
+    def __init__(self, engine: str) -> None:
+        self.engine = engine
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def path(self, file: Path) -> str:
+        return str(file)
+
+    def start(self, words: Sequence[str], home: Path) -> None:
+        environment = {**os.environ, "LANEWISE_HOME": str(home)}
+        nothing = subprocess.DEVNULL
+        self._process = subprocess.Popen(words, stdout=nothing, stderr=nothing, env=environment)
+
+    def is_running(self) -> bool:
+        assert self._process is not None
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def servers(self, mark: str) -> list[psutil.Process]:
+        assert self._process is not None
+        return [process for process in marked(mark) if process.pid != self._process.pid]
+
+
+def marked(mark: str) -> Iterator[psutil.Process]:
+    """All processes with the mark in their command line."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):  # it has just ended
+            if any(mark in word for word in process.cmdline()):
+                yield process
+
+
+def kill_rounds(
+    arena: Arena, command: Sequence[str], model: Path, kills: int, seed: int, longest_s: float
+) -> KillResult:
     """``command`` with ``MODEL`` in place of the model's path; a copy with a name of its own marks each round."""
     chooser = random.Random(seed)
     with_server = orphans = 0
     slowest = 0.0
     with tempfile.TemporaryDirectory(prefix="kill-") as folder:
         for number in range(kills):
-            marked = Path(folder) / f"round-{number}-{os.getpid()}.gguf"
-            shutil.copyfile(model, marked)
-            words = [str(marked) if word == "MODEL" else word for word in command]
-            environment = {**os.environ, "LANEWISE_HOME": str(Path(folder) / "home")}
-            app = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+            copy = Path(folder) / f"{Path(folder).name}-{number}.gguf"
+            mark = copy.stem + ".gguf"
+            shutil.copyfile(model, copy)
+            arena.start([arena.path(copy) if word == "MODEL" else word for word in command], Path(folder) / "home")
             if chooser.random() < _SHARE_WITH_SERVER:
-                _wait_for_server(marked, app)
+                _wait_for_server(arena, mark)
             time.sleep(chooser.uniform(0.0, longest_s))
-            with_server += bool(_marked(marked, app.pid))
-            app.kill()
-            app.wait()
-            took = _wait_gone(marked)
-            slowest = max(slowest, took)
-            left = _marked(marked, app.pid)
+            with_server += bool(arena.servers(mark))
+            arena.kill()
+            slowest = max(slowest, _wait_gone(arena, mark))
+            left = arena.servers(mark)
             orphans += bool(left)
             for process in left:
                 process.kill()
-            marked.unlink()
     return KillResult(kills, with_server, orphans, round(slowest, 3))
 
 
-def _marked(model: Path, app_pid: int) -> list[psutil.Process]:
-    """All processes but the app itself that have the model in their command line."""
-    return [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if process.pid != app_pid and any(str(model) in word for word in process.info["cmdline"] or ())
-    ]
-
-
-def _wait_for_server(model: Path, app: subprocess.Popen[bytes]) -> None:
+def _wait_for_server(arena: Arena, mark: str) -> None:
     """Until the first process of the engine is there; a machine under load takes its time."""
     until = time.monotonic() + _START_S
-    while app.poll() is None and not _marked(model, app.pid) and time.monotonic() < until:
+    while arena.is_running() and not arena.servers(mark) and time.monotonic() < until:
         time.sleep(_LOOK_S)
 
 
-def _wait_gone(model: Path) -> float:
+def _wait_gone(arena: Arena, mark: str) -> float:
     started_at = time.monotonic()
-    while _marked(model, 0) and time.monotonic() - started_at < GRACE_S:
+    while arena.servers(mark) and time.monotonic() - started_at < arena.grace_s:
         time.sleep(_LOOK_S)
     return time.monotonic() - started_at
 
 
-def lanewise_command(engine: EngineBinary) -> list[str]:
+def lanewise_command(arena: Arena) -> list[str]:
     """Our launch of the model."""
     options = ["--preset", "all-cpu", "--ctx", "512", "--prompt-cache-mib", "0", "--threads", "1", "--port", "0"]
-    return [sys.executable, "-m", "app", "launch", "MODEL", *options, "--engine", engine.path]
+    return [arena.python, "-m", "app", "launch", "MODEL", *options, "--engine", arena.engine]
 
 
-def plain_command(engine: EngineBinary) -> list[str]:
+def plain_command(arena: Arena) -> list[str]:
     """The same server under a parent that takes no precautions."""
-    words = [engine.path, "-m", "MODEL", "-c", "512", "-ngl", "0", "-t", "1", "--port", "0", "--host", "127.0.0.1"]
-    return [sys.executable, "-c", _PLAIN, *words]
+    words = [arena.engine, "-m", "MODEL", "-c", "512", "-ngl", "0", "-t", "1", "--port", "0", "--host", "127.0.0.1"]
+    return [arena.python, "-c", _PLAIN, *words]
+
+
+@contextlib.contextmanager
+def _arena(wine: bool) -> Iterator[Arena | None]:
+    if wine:
+        from benchmarks.kill_tests_wine import under_wine
+
+        with under_wine() as arena:
+            yield arena
+        return
+    engine = find_engine(None, app_paths())
+    yield None if engine is None else ThisSystem(engine.path)
 
 
 def main() -> int:
     """Run, print, and end with 1 when a server has outlived us."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--wine", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--plain", type=int, default=10, help="rounds of the baseline")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--longest", type=float, default=2.0)
     options = parser.parse_args()
-    engine = find_engine(None, app_paths())
-    if engine is None:
-        print("no llama-server on this machine", file=sys.stderr)
-        return 2
-    ours = kill_rounds(lanewise_command(engine), TINY_MODEL, options.kills, options.seed, options.longest)
-    plain = kill_rounds(plain_command(engine), TINY_MODEL, options.plain, options.seed, options.longest)
+    with _arena(options.wine) as arena:
+        if arena is None:
+            print("no llama-server on this machine", file=sys.stderr)
+            return 2
+        rest = (options.seed, options.longest)
+        plain = kill_rounds(arena, plain_command(arena), TINY_MODEL, options.plain, *rest)
+        ours = kill_rounds(arena, lanewise_command(arena), TINY_MODEL, options.kills, *rest)
     if options.json:
         print(json.dumps({"lanewise": asdict(ours), "plain": asdict(plain)}))
     else:

@@ -120,6 +120,10 @@ class LinuxChild:
             except ProcessLookupError:
                 return None
 
+    def full_speed(self) -> bool | None:
+        """Linux slows no program down for being in the background, and has nothing to tell of it."""
+        return None
+
     def _signal_group(self, number: signal.Signals) -> None:
         try:
             os.killpg(self.pid, number)

@@ -35,7 +35,7 @@ class Child(Protocol):
     """A started program that ends with this process at the latest.
 
     ``stderr`` is None when it was merged. One thread waits (``wait_exit``) and one reaps (``reap``); ``terminate``,
-    ``kill_tree`` and ``affinity`` may be called from anywhere at any time.
+    ``kill_tree``, ``affinity`` and ``full_speed`` may be called from anywhere at any time.
     """
 
     pid: int
@@ -56,6 +56,9 @@ class Child(Protocol):
 
     def affinity(self) -> tuple[int, ...] | None:
         """The logical CPUs that the system really allows it; None when it cannot be asked."""
+
+    def full_speed(self) -> bool | None:
+        """Has the system switched its power saving for background programs off for it? None where it does not tell."""
 
 
 def iter_lines(stream: BinaryIO) -> Iterator[str]:

@@ -149,8 +149,11 @@ def _windows_cpu() -> CpuFacts:
 
 
 def _name_from_cpuinfo() -> str | None:
-    """py-cpuinfo starts a Python of its own, which takes about a second: only where nothing else knows the name."""
-    if getattr(sys, "frozen", False):
+    """py-cpuinfo starts a Python of its own, which takes about a second: only where nothing else knows the name.
+
+    Never on Windows, where what it starts has a console window, and would be ourselves in the installed program.
+    """
+    if _IS_WINDOWS or getattr(sys, "frozen", False):
         return None
     import cpuinfo
 
