@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.common.problem import Problem, Severity
 from app.common.units import GIB, MIB
+from app.diagnose.buffers import BufferRow
 from app.hardware.types import CoreKind, CpuCore, CpuInfo, GpuInfo, HardwareSnapshot, MemoryInfo
 from app.model.types import ModelInfo, Role
 from app.monitor.ring import RingBuffer
@@ -28,7 +29,7 @@ from app.planner.types import (
     SpeedEstimate,
     Wishes,
 )
-from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
+from app.session.state import ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
 from app.settings import Settings
 from tests.qt.fake_chat import FakeTalk
 from tests.qt.fake_doctor import FakeDoctor

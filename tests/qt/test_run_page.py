@@ -11,8 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 
 from app.common.units import GIB
+from app.diagnose.buffers import BufferRow
 from app.monitor.sample import Sample
-from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
+from app.session.state import ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
 from app.ui.pages.run import RunPage
 from app.ui.pages.run_buffers import summary_told
 from app.ui.pages.run_series import vram_capacity, vram_series

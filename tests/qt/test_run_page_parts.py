@@ -12,9 +12,10 @@ from PySide6.QtWidgets import QApplication
 
 from app.common.problem import Problem, Severity
 from app.common.units import MIB
+from app.diagnose.buffers import BufferRow
 from app.monitor.ring import RingBuffer
 from app.monitor.sample import Sample
-from app.session.state import BufferRow, ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
+from app.session.state import ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
 from app.ui.pages.run_buffers import BufferModel, BufferPane, check_told, difference_text
 from app.ui.pages.run_chat_view import ChatView
 from app.ui.pages.run_history import HistoryReader, cpu_load
