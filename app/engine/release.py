@@ -17,6 +17,9 @@ from app.common.problem import fail
 PUBLIC_RELEASES = "https://api.github.com/repos/ggml-org/llama.cpp/releases?per_page=8"
 """Where the official builds are listed. The only such address in the program; the settings may name another one."""
 
+PUBLIC_PAGE = "https://github.com/ggml-org/llama.cpp/releases/tag/"
+"""Followed by a tag: the page of a release, for a browser."""
+
 MOST_LISTING_BYTES = 8 << 20
 _MOST_RELEASES = 50
 _MOST_ASSETS = 500

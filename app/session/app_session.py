@@ -47,6 +47,7 @@ from app.session.snapshot_files import read_machine, saved_machine
 from app.session.state import EnginePhase, EngineState, RunPhase
 from app.session.stress_controller import StressController
 from app.session.trades_controller import TradesController
+from app.session.updates_controller import UpdatesController
 from app.session.verify_controller import VerifyController
 from app.session.vram_users_controller import VramUsersController
 from app.session.wishes import BoardWishes, RunWishes
@@ -113,6 +114,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
             self, self._jobs, self._board, self._run, LaunchCalls(self._binary, self.engines.check, self._is_quiet)
         )
         self.doctor = DoctorController(self._jobs, self._board, self._run, self._surroundings, self.launch, self)
+        self.updates = UpdatesController(self._jobs, self.paths, lambda: self.settings, lambda: self.engine.build, self)
         self.library, self.hub, self.first_run = models_parts(self, self._jobs, lambda: self._engine.handle)
         self._connect()
 
@@ -235,6 +237,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.engines.close()
         self.library.close()
         self.hub.close()
+        self.updates.close()
         self.machine.close()
         self.other_apps.forget()
         self.stress.cancel()

@@ -40,6 +40,7 @@ class Settings:
     ``model_folders``: where to look for models, besides other programs' own folders. ``model_mirror``: base address
     asked instead of Hugging Face's. ``download_folder``: where downloads go, None = Lanewise's own. ``first_run``:
     steps of the first run that are behind the user, by name.
+    ``update_address``: list of Lanewise's releases, asked when the user says so.
     ``engine_mirror``: base address to fetch llama.cpp from instead of the official one.
     ``start_plan``: the plan that is launched when Lanewise starts with the system.
     """
@@ -63,6 +64,7 @@ class Settings:
     model_mirror: str | None = None
     download_folder: str | None = None
     first_run: tuple[str, ...] = ()
+    update_address: str | None = None
     effort_on_mains: str = "full"
     effort_on_battery: str = "full"
 

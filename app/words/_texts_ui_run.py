@@ -95,6 +95,11 @@ ENTRIES: Entries = {
         "The system does not tell which CPUs it runs on",
         "系统未提供它运行在哪些 CPU 上",
     ),
+    "run.full_speed": ("{cpus}; efficiency mode is off", "{cpus}；效率模式已关闭"),
+    "run.not_full_speed": (
+        "{cpus}; Windows may slow it down in the background (efficiency mode)",
+        "{cpus}；在后台时 Windows 可能会降低它的速度（效率模式）",
+    ),
     "run.address": ("Address", "地址"),
     "run.api_key": ("API key", "API 密钥"),
     "run.after_launch": ("after the launch", "启动后显示"),
@@ -321,8 +326,8 @@ ENTRIES: Entries = {
     ),
     "settings.privacy": ("Privacy", "隐私"),
     "settings.privacy_local": (
-        "Nothing leaves this machine: no telemetry, no account, no update check.",
-        "任何信息都不会离开本机：没有遥测，没有账号，也不检查更新。",
+        "Nothing leaves this machine: no telemetry, no account. Updates are looked for only when you press the button.",
+        "任何信息都不会离开本机：没有遥测，没有账号。只有按下按钮才会检查更新。",
     ),
     "settings.privacy_server": (
         "The server listens on this machine only and asks for an API key that Lanewise makes for it.",

@@ -84,3 +84,26 @@ class FakeRuns(QObject):
     def show(self, runs):
         self.runs = tuple(runs)
         self.changed.emit()
+
+
+class FakeUpdates(QObject):
+    """What ``AppSession.updates`` shows; a test sets the answer."""
+
+    changed = Signal()
+    is_busy = False
+    answer = None
+    problem = None
+
+    def __init__(self, wished):
+        super().__init__()
+        self._wished = wished
+
+    def look(self, version):
+        self._wished.append(("look_for_updates", version))
+
+    def cancel(self):
+        self._wished.append(("stop_looking",))
+
+    def show(self, answer=None, problem=None, *, is_busy=False):
+        self.answer, self.problem, self.is_busy = answer, problem, is_busy
+        self.changed.emit()

@@ -27,7 +27,7 @@ from tests.qt.fake_chat import FakeTalk
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
 from tests.qt.fake_files import FakePaste, FakePlanFiles, FakeShelf
-from tests.qt.fake_launching import FakeLaunching, FakeRuns, FakeStress
+from tests.qt.fake_launching import FakeLaunching, FakeRuns, FakeStress, FakeUpdates
 from tests.qt.fake_learning import FakeLearning
 from tests.qt.fake_library import add_models
 from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps, FakeVramUsers
@@ -80,6 +80,7 @@ class FakeSession(QObject):
         self.talk = FakeTalk(self.wished, self)
         self.stress = FakeStress(self.wished)
         self.runs = FakeRuns(self.wished)
+        self.updates = FakeUpdates(self.wished)
         self._board = BoardState(Wishes())
         self._columns = {}
         if model is not None:

@@ -34,7 +34,7 @@ from app.settings import Settings
 from tests.qt.fake_chat import FakeTalk
 from tests.qt.fake_doctor import FakeDoctor
 from tests.qt.fake_engines import FakeEngines
-from tests.qt.fake_launching import FakeRuns, FakeStress
+from tests.qt.fake_launching import FakeRuns, FakeStress, FakeUpdates
 from tests.qt.fake_learning import FakeLearning
 from tests.qt.fake_library import add_models
 from tests.qt.fake_machine import FakeJudge, FakeMachine, FakeOtherApps, FakeVramUsers
@@ -379,6 +379,7 @@ class FakeSession(QObject):
         self.talk = FakeTalk(self.calls, self)
         self.stress = FakeStress(self.calls)
         self.runs = FakeRuns(self.calls)
+        self.updates = FakeUpdates(self.calls)
         add_models(self, self.calls)
         self.log = ""
         self.ring = RingBuffer(1200)

@@ -18,6 +18,7 @@ from app.ui.pages.settings_engines import EnginesCard
 from app.ui.pages.settings_everyday import EverydayCard
 from app.ui.pages.settings_form import FormCard
 from app.ui.pages.settings_learned import LearnedCard
+from app.ui.pages.settings_updates import UpdatesCard
 from app.ui.widgets.combo import Combo
 from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.words import say
@@ -62,6 +63,7 @@ class SettingsPage(QWidget):
         self.pinning = Combo()
         self.engine = EngineCard(build_problem())
         self.engines = EnginesCard(session.engines)
+        self.updates = UpdatesCard(session, _version)
         width = self.fontMetrics().horizontalAdvance("0") * _CONTROL_CHARACTERS
         for control in (self.language, self.theme, self.shell, self.reserve, self.closing, self.pinning):
             control.setMinimumWidth(width)
@@ -88,6 +90,7 @@ class SettingsPage(QWidget):
         left.addWidget(self._privacy_card())
         right.addWidget(self.engine)
         right.addWidget(self.engines)
+        right.addWidget(self.updates)
         right.addWidget(self._about_card())
         columns = QHBoxLayout()
         columns.setSpacing(10)
@@ -149,6 +152,7 @@ class SettingsPage(QWidget):
         self.engine.path_chosen.connect(session.choose_engine)
         self.engine.build_requested.connect(session.build_engine)
         self.engines.get_requested.connect(self.get_engine)
+        self.updates.get_requested.connect(self.get_engine)
         session.settings_changed.connect(self._on_settings)
         session.engine_changed.connect(self._on_engine)
 
