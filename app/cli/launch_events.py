@@ -28,7 +28,13 @@ def starting_event(pid: int, command: Iterable[str]) -> Event:
 
 
 def ready_event(
-    url: str, pid: int, affinity: Iterable[int] | None, rows: Iterable[BufferRow], api_key: str | None, seconds: float
+    url: str,
+    pid: int,
+    affinity: Iterable[int] | None,
+    rows: Iterable[BufferRow],
+    api_key: str | None,
+    seconds: float,
+    full_speed: bool | None = None,
 ) -> Event:
     """The server answers. ``buffers`` compares each buffer that the engine allocated with the plan."""
     return {
@@ -36,6 +42,7 @@ def ready_event(
         "url": url,
         "pid": pid,
         "affinity": None if affinity is None else list(affinity),
+        "full_speed": full_speed,
         "buffers": [_buffer_json(row) for row in rows],
         "api_key": api_key,
         "seconds": round(seconds, 3),
@@ -99,13 +106,20 @@ def exited_event(code: int | None, reason: Problem | None, tail: Iterable[str]) 
 
 
 def readiness_findings(
-    plan: Plan, wanted_cpus: tuple[int, ...], affinity: tuple[int, ...] | None, rows: Iterable[BufferRow]
+    plan: Plan,
+    wanted_cpus: tuple[int, ...],
+    affinity: tuple[int, ...] | None,
+    rows: Iterable[BufferRow],
+    full_speed: bool | None = None,
 ) -> tuple[Problem, ...]:
-    """Where the running server is not what the plan said: other CPUs, other buffers. ``plan`` names the devices."""
+    """Where the running server is not what the plan said: other CPUs, less than full speed, other buffers. ``plan``
+    names the devices."""
     found = []
     if affinity is not None and wanted_cpus and affinity != tuple(sorted(wanted_cpus)):
         got, wanted = (",".join(map(str, cpus)) for cpus in (affinity, sorted(wanted_cpus)))
         found.append(Problem("affinity_differs", Severity.WARNING, {"got": got, "wanted": wanted}))
+    if full_speed is False:
+        found.append(Problem("efficiency_mode_on", Severity.WARNING))
     known = {device.name for device in plan.devices.all}
     for row in rows:
         if row.agrees is not False:

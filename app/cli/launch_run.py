@@ -160,10 +160,11 @@ class LaunchRun:
         plan = self._case.plan
         rows = compare_buffers(plan.estimate, ready.buffers)
         took_s = self._ready_at - self._started_at
-        self._tell(ready_event(ready.url, ready.pid, ready.affinity, rows, self._spec.key, took_s))
+        self._tell(ready_event(ready.url, ready.pid, ready.affinity, rows, self._spec.key, took_s, ready.full_speed))
         log = server.reader
         moved = placement_findings(plan, log.n_ctx, tuple(log.moved), rows)
-        for problem in (*readiness_findings(plan, self._spec.cpus, ready.affinity, rows), *moved):
+        found = readiness_findings(plan, self._spec.cpus, ready.affinity, rows, ready.full_speed)
+        for problem in (*found, *moved):
             self._tell(finding_event(problem), problem)
         if self._is_stopping:
             return

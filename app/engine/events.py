@@ -59,12 +59,14 @@ class BuffersKnown:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The server answers. ``affinity``: logical CPUs read back from the system, None where it cannot be asked."""
+    """The server answers. Read back from the system, None where it does not tell: ``affinity``, the logical CPUs;
+    ``full_speed``, is its power saving for background programs switched off?"""
 
     url: str
     pid: int
     affinity: tuple[int, ...] | None
     buffers: tuple[EngineBuffer, ...]
+    full_speed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

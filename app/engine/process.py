@@ -286,7 +286,7 @@ class ServerProcess:
         self.url = base_url(host, port)
         self.affinity = child.affinity()
         self.state = ServerState.READY
-        self._emit(Ready(self.url, child.pid, self.affinity, self.buffers))
+        self._emit(Ready(self.url, child.pid, self.affinity, self.buffers, child.full_speed()))
 
     def _tell_progress(self, pid: int) -> None:
         touched = bytes_touched(pid)

@@ -195,7 +195,8 @@ class RunController(QObject):
             case BuffersKnown():
                 self._check_buffers()
             case Ready():
-                state = replace(self.state, phase=RunPhase.READY, url=event.url, affinity=event.affinity)
+                state = replace(self.state, phase=RunPhase.READY, url=event.url)
+                state = replace(state, affinity=event.affinity, full_speed=event.full_speed)
                 self.state = state if self.state.phase is RunPhase.STARTING else self.state
                 self._check_buffers()
                 self._start_monitor(number, url=event.url)

@@ -28,7 +28,8 @@ class EngineState:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """The server now. ``affinity`` is what the system reports for the process, not what we asked for.
+    """The server now. ``affinity`` is what the system reports for the process, not what we asked for; ``full_speed``
+    too: is its power saving for background programs switched off? None where the system does not tell.
 
     ``findings``: what the engine did otherwise than planned while it loaded.
     """
@@ -46,6 +47,7 @@ class RunState:
     problem: Problem | None = None
     plan_differs: bool = False
     findings: tuple[Problem, ...] = ()
+    full_speed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

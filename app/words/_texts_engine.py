@@ -110,6 +110,11 @@ _STARTING: Entries = {
         "The server runs on CPUs {got} instead of {wanted}. Choose CPUs that this system allows.",
         "服务器运行在 CPU {got} 上，而不是 {wanted}。请选择系统允许使用的 CPU。",
     ),
+    "problem.efficiency_mode_on": (
+        "Windows did not switch efficiency mode off for the server, so it may run on slow cores while you work in another "
+        "window. In the Task Manager, right-click llama-server.exe and untick Efficiency mode.",
+        "Windows 没有为服务器关闭效率模式，你使用其他窗口时它可能会被移到慢速核心上。请在任务管理器中右键 llama-server.exe，取消“效率模式”。",
+    ),
     "problem.leftover_server": (
         "A llama-server of an earlier session still runs (pid {pid}) and holds memory. End it, or leave it alone.",
         "上次会话的 llama-server 仍在运行（进程 {pid}）并占用内存。可以结束它，也可以保留。",

@@ -69,6 +69,21 @@ def test_that_the_cpus_are_those_the_system_reports(affinity, wanted, text, tone
     assert (told.text, told.tone) == (text, tone)
 
 
+@pytest.mark.parametrize(
+    ("full_speed", "text", "tone"),
+    [
+        (True, "Runs on CPUs 0-2, as asked; efficiency mode is off", "ok"),
+        (False, "as asked; Windows may slow it down in the background (efficiency mode)", "warning"),
+        (None, "Runs on CPUs 0-2, as asked", "ok"),
+    ],
+)
+def test_that_efficiency_mode_is_told_only_where_the_system_tells_it(full_speed, text, tone):
+    run = fx.ready_run(affinity=(0, 1, 2), wanted_affinity=(0, 1, 2), full_speed=full_speed)
+    told = cpus_sentence(run)
+    assert told.text.endswith(text)
+    assert told.tone == tone
+
+
 def test_that_the_speed_line_holds_only_what_is_known():
     assert speed_line(fx.answering(), 1234.0, 16384) == (
         "61.3 tok/s · prompt 412 tok/s · 128 tokens · context 1 234 of 16 384"

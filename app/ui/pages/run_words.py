@@ -79,7 +79,16 @@ def _loading(run: RunState) -> str:
 
 
 def cpus_sentence(run: RunState) -> Told:
-    """Where the server runs, as the system reports it."""
+    """Where the server runs, and whether at full speed, as the system reports it."""
+    told = _cpus(run)
+    if run.full_speed is None:
+        return told
+    if run.full_speed:
+        return Told(say("run.full_speed", cpus=told.text), told.tone)
+    return Told(say("run.not_full_speed", cpus=told.text), "warning")
+
+
+def _cpus(run: RunState) -> Told:
     if run.affinity is None:
         return Told(say("run.cpus_unknown") if run.phase is RunPhase.READY else "")
     if run.wanted_affinity is None:

@@ -83,6 +83,14 @@ def test_that_ready_compares_each_buffer_with_the_plan(case):
 def test_that_a_run_as_planned_has_no_findings(case):
     assert readiness_findings(case.plan, (1, 0), (0, 1), _rows(case.plan)) == ()
     assert readiness_findings(case.plan, (0, 1), None, _rows(case.plan)) == ()
+    assert readiness_findings(case.plan, (0, 1), None, _rows(case.plan), full_speed=True) == ()
+
+
+def test_that_full_speed_is_told_as_the_system_tells_it_and_its_lack_is_a_finding(case):
+    rows = _rows(case.plan)
+    assert [p.code for p in readiness_findings(case.plan, (), None, rows, full_speed=False)] == ["efficiency_mode_on"]
+    for told in (True, False, None):
+        assert ready_event("http://127.0.0.1:1", 7, None, rows, "k", 1.0, told)["full_speed"] is told
 
 
 def test_that_other_cpus_and_other_buffers_are_findings(case):
