@@ -100,11 +100,6 @@ ENTRIES: Entries = {
         "{cpus}; Windows may slow it down in the background (efficiency mode)",
         "{cpus}；在后台时 Windows 可能会降低它的速度（效率模式）",
     ),
-    "run.full_speed": ("{cpus}; efficiency mode is off", "{cpus}；效率模式已关闭"),
-    "run.not_full_speed": (
-        "{cpus}; Windows may slow it down in the background (efficiency mode)",
-        "{cpus}；在后台时 Windows 可能会降低它的速度（效率模式）",
-    ),
     "run.address": ("Address", "地址"),
     "run.api_key": ("API key", "API 密钥"),
     "run.after_launch": ("after the launch", "启动后显示"),
