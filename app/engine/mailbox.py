@@ -20,7 +20,7 @@ class Mailbox:
         self._lines: deque[str] = deque(maxlen=_MOST_PENDING)
         self._stop_deadline: float | None = None
         self._has_exited = False
-        self._has_news = False
+        self._has_news = self._is_urgent = False
         self.dropped_lines = 0
 
     @property
@@ -39,7 +39,9 @@ class Mailbox:
             if len(self._lines) == _MOST_PENDING:
                 self.dropped_lines += 1
             self._lines.append(line)
-            self._tell()
+            if not self._has_news:  # a thread that was told already need not wake for each line
+                self._has_news = True
+                self._changed.notify()
 
     def ask_stop(self, deadline: float) -> None:
         """Somebody wants it to end; of several deadlines the earliest counts."""
@@ -54,11 +56,13 @@ class Mailbox:
             self._has_exited = True
             self._tell()
 
-    def wait(self, timeout_s: float | None) -> None:
-        """Sleep until there is news, or the time is over."""
+    def wait(self, timeout_s: float | None, gather_s: float = 0.0) -> None:
+        """Sleep until there is news, or the time is over. ``gather_s``: news of lines alone can wait for more lines."""
         with self._changed:
             self._changed.wait_for(lambda: self._has_news, timeout_s)
-            self._has_news = False
+            if gather_s and self._has_news:
+                self._changed.wait_for(lambda: self._is_urgent, gather_s)
+            self._has_news = self._is_urgent = False
 
     def take_lines(self) -> list[str]:
         """All lines since last time."""
@@ -68,5 +72,5 @@ class Mailbox:
         return lines
 
     def _tell(self) -> None:
-        self._has_news = True
+        self._has_news = self._is_urgent = True
         self._changed.notify()

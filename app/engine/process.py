@@ -48,6 +48,8 @@ _POLL_S = 0.1
 _HEALTH_TIMEOUT_S = 0.5
 _LAST_LINES_S = 0.5
 _PROGRESS_S = 0.25
+_GATHER_S = 0.1
+"""A server at work may write hundreds of lines a second: they are read together. Stop and its end wake at once."""
 _READER_JOIN_S = 2.0
 
 
@@ -225,7 +227,7 @@ class ServerProcess:
 
     def _watch(self, child: Child) -> None:
         while not self._mail.has_exited:
-            self._mail.wait(self._patience())
+            self._mail.wait(self._patience(), _GATHER_S if self.state is ServerState.READY else 0.0)
             self._take_lines()
             if self._mail.stop_deadline is not None:
                 self._go_on_stopping(child)
