@@ -1,5 +1,7 @@
 """The doctor page: findings as cards, their fixes as buttons, logs from elsewhere, the report."""
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication
@@ -130,14 +132,14 @@ def test_that_more_evidence_opens_on_demand(qtbot, page, session):
 def test_that_a_log_is_chosen_pasted_or_dropped(qtbot, page, session, monkeypatch):
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: ("/logs/a.log", ""))
     qtbot.mouseClick(page.open_button, Qt.MouseButton.LeftButton)
-    assert session.doctor.wished[-1] == ("open_log", "/logs/a.log")
+    assert session.doctor.wished[-1] == ("open_log", str(Path("/logs/a.log")))
     QGuiApplication.clipboard().setText("E error loading model: x")
     qtbot.mouseClick(page.paste_button, Qt.MouseButton.LeftButton)
     assert session.doctor.wished[-1] == ("read_text", "E error loading model: x")
     page.dropEvent(_drop("/logs/b.txt"))
-    assert session.doctor.wished[-1] == ("open_log", "/logs/b.txt")
+    assert session.doctor.wished[-1] == ("open_log", str(Path("/logs/b.txt")))
     page.dropEvent(_drop("/models/b.gguf"))
-    assert session.doctor.wished[-1] == ("open_log", "/logs/b.txt")
+    assert session.doctor.wished[-1] == ("open_log", str(Path("/logs/b.txt")))
 
 
 def _drop(path):

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
-    QFileDialog,
     QGridLayout,
     QHBoxLayout,
     QHeaderView,
@@ -27,6 +26,7 @@ from app.common.problem import Problem, ProblemError
 from app.common.units import size_text
 from app.session.hub_controller import HubPhase, HubState
 from app.ui.dialogs.get_engine import download_text
+from app.ui.file_paths import ask_folder
 from app.ui.pages.settings_engines import ToneLine
 from app.ui.theme.fonts import tabular
 from app.ui.theme.manager import ThemeManager
@@ -260,9 +260,7 @@ class DownloadDialog(QDialog):
 
     @Slot()
     def _on_folder(self) -> None:
-        folder = QFileDialog.getExistingDirectory(
-            self, say("get_model.folder"), str(self._session.library.download_folder)
-        )
+        folder = ask_folder(self, say("get_model.folder"), str(self._session.library.download_folder))
         if folder:
             self.use_folder(folder)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import (
     QDialog,
-    QFileDialog,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.planner.pass_through import Passed, PassedKind, offered, passed_problem, read_passed, with_passed
+from app.ui.file_paths import ask_open
 from app.ui.widgets.buttons import IconButton, PlainButton, PrimaryButton
 from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
 from app.ui.widgets.tick_box import TickBox
@@ -100,9 +100,7 @@ class PassThroughDialog(QDialog):
 
     @Slot()
     def _on_choose(self) -> None:
-        path = QFileDialog.getOpenFileName(
-            self, say("passed.chat_template_file"), "", "Jinja (*.jinja *.j2 *.txt);;(*)"
-        )[0]
+        path = ask_open(self, say("passed.chat_template_file"), "", "Jinja (*.jinja *.j2 *.txt);;(*)")
         line = self.fields["chat_template_file"]
         if path and isinstance(line, QLineEdit):
             line.setText(path)

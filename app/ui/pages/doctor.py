@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QHideEvent, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from app.common.problem import Severity
 from app.session.doctor_controller import DoctorController, DoctorState
+from app.ui.file_paths import ask_open, dropped_paths
 from app.ui.pages.doctor_card import FindingCard, FineCard
 from app.ui.widgets.buttons import IconButton, PlainButton
 from app.ui.widgets.empty_state import EmptyState
@@ -152,7 +153,7 @@ class DoctorPage(QWidget):
     @Slot()
     def choose_log(self) -> None:
         """Ask for a log file."""
-        path, _ = QFileDialog.getOpenFileName(self, say("doctor_page.open"), "", say("doctor_page.log_files"))
+        path = ask_open(self, say("doctor_page.open"), "", say("doctor_page.log_files"))
         if path:
             self._doctor.open_log(path)
 
@@ -201,5 +202,5 @@ class DoctorPage(QWidget):
 
 def _log_path(event: QDropEvent) -> str | None:
     """The first local file of a drag that may be a log."""
-    paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+    paths = dropped_paths(event.mimeData())
     return next((path for path in paths if not path.lower().endswith(_NO_LOGS)), None)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from app.common.problem import Problem
 from app.diagnose.machine import machine_findings, plan_findings
 from app.hardware.types import HardwareSnapshot
+from app.ui.file_paths import ask_open, ask_save
 from app.ui.pages.machine_card import FactCard
 from app.ui.pages.machine_compare import CompareMachines
 from app.ui.pages.machine_head import MachineHead
@@ -231,22 +232,20 @@ class MachinePage(QWidget):
 
     @Slot()
     def _on_save(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(
-            self, say("machine.save"), "machine.json", say("machine_page.snapshot_files")
-        )
+        path = ask_save(self, say("machine.save"), "machine.json", say("machine_page.snapshot_files"))
         if path:
             self._session.save_snapshot(path)
 
     @Slot()
     def _on_load(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, say("machine.load"), "", say("machine_page.snapshot_files"))
+        path = ask_open(self, say("machine.load"), "", say("machine_page.snapshot_files"))
         if path:
             self._session.load_snapshot(path)
 
     @Slot()
     def _on_compare(self) -> None:
         title = say("machine_page.compare")
-        path, _ = QFileDialog.getOpenFileName(self, title, "", say("machine_page.snapshot_files"))
+        path = ask_open(self, title, "", say("machine_page.snapshot_files"))
         other = self._session.machine.read_other(path) if path else None
         if other is not None:
             self.compare_with(other, path)

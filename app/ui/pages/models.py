@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QShowEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QProgressBar, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QProgressBar, QStackedWidget, QVBoxLayout, QWidget
 from typing_extensions import override
 
+from app.ui.file_paths import ask_folder
 from app.ui.pages.models_side import PlacesCard, SuggestionsCard
 from app.ui.pages.models_table import ModelsTable, Shown
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
@@ -215,7 +216,7 @@ class ModelsPage(QWidget):
 
     @Slot()
     def _on_add(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, say("models.add_folder"))
+        folder = ask_folder(self, say("models.add_folder"))
         if folder:
             self.add_folder(folder)
 

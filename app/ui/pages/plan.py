@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.hardware.types import HardwareSnapshot
 from app.ui.board.board import Board
+from app.ui.file_paths import ask_open
 from app.ui.pages.plan_command import CommandPanel
 from app.ui.pages.plan_files import PlanFileActions, plan_menu
 from app.ui.pages.plan_header import PlanHeader
@@ -149,7 +150,7 @@ class PlanPage(QWidget):
         """Ask for a model file."""
         last = self._session.settings.last_model
         folder = str(Path(last).parent) if last else str(Path.home())
-        path, _ = QFileDialog.getOpenFileName(
+        path = ask_open(
             self, say("plan.dialog.open"), folder, f"{say('plan.dialog.models')} (*.gguf);;{say('plan.dialog.all')} (*)"
         )
         if path:
@@ -158,7 +159,7 @@ class PlanPage(QWidget):
     @Slot()
     def choose_engine(self) -> None:
         """Ask for a llama-server."""
-        path, _ = QFileDialog.getOpenFileName(self, say("plan.dialog.engine"), str(Path.home()))
+        path = ask_open(self, say("plan.dialog.engine"), str(Path.home()))
         if path:
             self._session.choose_engine(path)
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.planner.types import Plan, Wishes
+from app.ui.file_paths import ask_open
 from app.ui.widgets.buttons import PlainButton
 from app.words import say
 
@@ -100,7 +101,7 @@ class CompanionsButton(PlainButton):
         """Ask for a GGUF file, beginning in the model's folder; empty when the user thought better of it."""
         model = self._session.model
         start = str(Path(model.path).parent) if model is not None else ""
-        return QFileDialog.getOpenFileName(self, title, start, "GGUF (*.gguf)")[0]
+        return ask_open(self, title, start, "GGUF (*.gguf)")
 
 
 def beside_text(wishes: Wishes) -> str:

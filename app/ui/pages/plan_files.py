@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
+from app.ui.file_paths import ask_open, ask_save
 from app.words import say
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class PlanFileActions(QObject):
     def take_settings(self) -> None:
         """Ask for a settings file of another program and show it as a command."""
         kinds = f"{say('planfile.foreign_kind')} (*.kcpps *.kcppt *.json *Modelfile*);;{say('plan.dialog.all')} (*)"
-        path = QFileDialog.getOpenFileName(self._page, say("planfile.foreign").rstrip("…"), str(Path.home()), kinds)[0]
+        path = ask_open(self._page, say("planfile.foreign").rstrip("…"), str(Path.home()), kinds)
         if path:
             self._session.paste.take_file(path)
 
@@ -169,10 +170,10 @@ class PlanFileActions(QObject):
 
     def _ask_which(self, title: str) -> str:
         kinds = f"{say('planfile.kind')} (*{_PLAN_ENDING});;{say('plan.dialog.all')} (*)"
-        return QFileDialog.getOpenFileName(self._page, title, str(self._folder()), kinds)[0]
+        return ask_open(self._page, title, str(self._folder()), kinds)
 
     def _ask_where(self, title: str, start: str, kind: str, ending: str) -> str:
-        path = QFileDialog.getSaveFileName(self._page, title, start, f"{kind} (*{ending})")[0]
+        path = ask_save(self._page, title, start, f"{kind} (*{ending})")
         return path if not path or PurePath(path).suffix else f"{path}{ending}"
 
 

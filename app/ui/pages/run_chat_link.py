@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QImage
-from PySide6.QtWidgets import QFileDialog
 
 from app.common.problem import Problem, Severity
 from app.session.chat_pictures import PICTURE_FILTER
 from app.session.state import RunPhase
+from app.ui.file_paths import ask_open_many
 from app.ui.pages.run_chat import ChatPane
 from app.words import say
 
@@ -78,7 +78,7 @@ class ChatLink(QObject):
     @Slot()
     def _on_attach(self) -> None:
         kinds = f"{say('chat.pictures')} ({PICTURE_FILTER})"
-        paths, _ = QFileDialog.getOpenFileNames(self._pane, say("chat.attach"), "", kinds)
+        paths = ask_open_many(self._pane, say("chat.attach"), "", kinds)
         for path in paths:
             self._talk.add_picture(path)
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QWidget
 from typing_extensions import override
 
 from app.session.chat_pictures import is_picture
+from app.ui.file_paths import dropped_paths
 from app.ui.widgets.buttons import LinkButton
 from app.words import say
 
@@ -124,7 +125,7 @@ class PictureRow(QWidget):
 
 def _pictures(source: QMimeData) -> list[str]:
     """The local pictures that are dragged or copied."""
-    paths = [url.toLocalFile() for url in source.urls() if url.isLocalFile()]
+    paths = dropped_paths(source)
     return [path for path in paths if is_picture(path)]
 
 

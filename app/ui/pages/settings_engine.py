@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QLineEdit, QProgressBar, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QProgressBar, QWidget
 
 from app.common.problem import Problem
 from app.session.state import EnginePhase, EngineState
+from app.ui.file_paths import ask_folder, ask_open
 from app.ui.pages.run_words import engine_sentence
 from app.ui.pages.settings_form import FormCard
 from app.ui.theme.manager import ThemeManager
@@ -138,13 +139,13 @@ class EngineCard(FormCard):
 
     @Slot()
     def _on_browse(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, say("settings.browse_title"), self._path.text())
+        path = ask_open(self, say("settings.browse_title"), self._path.text())
         if path:
             self.path_chosen.emit(path)
 
     @Slot()
     def _on_folder(self) -> None:
-        path = QFileDialog.getExistingDirectory(self, say("settings.browse_title"), self._path.text())
+        path = ask_folder(self, say("settings.browse_title"), self._path.text())
         if path:
             self.path_chosen.emit(path)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.common.problem import Problem, Severity
+from app.ui.file_paths import ask_folder
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import IconButton, PlainButton
 from app.ui.widgets.frames import CardFrame, Rule
@@ -169,6 +170,6 @@ class EnginesCard(CardFrame):
 
     @Slot()
     def _on_add(self) -> None:
-        path = QFileDialog.getExistingDirectory(self, say("engines.add_title"))
+        path = ask_folder(self, say("engines.add_title"))
         if path:
             self._engines.add(path)
