@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.common.units import GIB, MIB
 from app.hardware.types import CoreKind, CpuCore
 from app.ui.plots.core_strip import CoreStrip, grouped
+from app.ui.plots.curve import pieces, thinned
 from app.ui.plots.data import Series, highest, newest
 from app.ui.plots.live_plot import LivePlot
 from app.ui.plots.numbers import NumbersModel
@@ -71,8 +72,8 @@ def with_columns(plot, series, capacity=None, **columns):
 
 
 def drawn(plot, index=0):
-    """The points that pyqtgraph holds for a curve."""
-    return plot.chart._curves[index].getData()
+    """The numbers that a curve holds."""
+    return plot.chart._curves[index].xs, plot.chart._curves[index].ys
 
 
 # The axes.
@@ -158,9 +159,31 @@ def test_that_gaps_stay_gaps(plot):
     values = np.full(100, 5.0 * GIB)
     values[40:60] = np.nan
     with_columns(plot, [Series("v", "CUDA0", 0)], v=values)
-    _, y = drawn(plot)
-    assert np.isnan(y).any()
-    assert plot.chart._curves[0].opts["connect"] == "finite"
+    ages, y = drawn(plot)
+    assert np.isnan(y).sum() == 20
+    before, after = plot.chart._curves[0]._lines
+    assert [before.count(), after.count()] == [40, 40]
+    assert before.last().x() == ages[39]
+    assert after.first().x() == ages[60]
+
+
+def test_that_a_value_between_two_gaps_is_a_dot(plot):
+    with_columns(plot, [Series("v", "CUDA0", 0)], v=[np.nan, GIB, np.nan, GIB, GIB])
+    curve = plot.chart._curves[0]
+    assert [line.count() for line in curve._lines] == [2]
+    assert [(dot.x(), dot.y()) for dot in curve._points] == [(AGES[-4], GIB)]
+
+
+def test_that_more_numbers_than_pixels_keep_their_peaks_and_their_gaps():
+    xs, ys = np.arange(12_000.0), np.sin(np.arange(12_000.0) / 900)
+    ys[7001] = 9.0
+    ys[3000:6000] = np.nan
+    thin_xs, thin_ys = thinned(xs, ys, 200)
+    assert thin_xs.size == thin_ys.size == 400
+    assert np.nanmax(thin_ys) == 9.0
+    assert np.nanmin(thin_ys) == np.nanmin(ys)
+    assert [x.size for x, _ in pieces(thin_xs, thin_ys)] == [100, 200]
+    assert thinned(xs[:300], ys[:300], 200)[0].size == 300
 
 
 def test_that_the_range_of_a_device_never_moves(plot):
@@ -183,7 +206,7 @@ def test_that_the_plan_is_a_dashed_line_in_the_colour_of_its_curve(plot, theme):
 
 def test_that_pens_are_one_opaque_pixel(plot):
     with_columns(plot, [Series("v", "CUDA0", 0)], v=[GIB])
-    pen = plot.chart._curves[0].opts["pen"]
+    pen = plot.chart._curves[0]._pen
     assert (pen.widthF(), pen.color().alpha()) == (1.0, 255)
 
 
@@ -192,7 +215,7 @@ def test_that_a_theme_change_reaches_curves_axes_and_background(plot, theme):
     for mode in (ThemeMode.DARK, ThemeMode.LIGHT):
         theme.set_mode(mode)
         tokens = theme.tokens
-        assert plot.chart._curves[0].opts["pen"].color() == tokens.series[3]
+        assert plot.chart._curves[0]._pen.color() == tokens.series[3]
         assert plot.chart._lines[0].pen.color() == tokens.series[3]
         assert plot.chart._axes[0].textPen().color() == tokens.color("text_dim")
         assert plot.chart.backgroundBrush().color() == tokens.color("panel")
@@ -206,20 +229,6 @@ def test_that_curves_come_and_go_with_the_series(plot):
 
 
 # Behaviour.
-
-
-def test_that_it_redraws_only_while_it_is_seen_and_live(plot):
-    assert not plot.is_redrawing
-    plot.show()
-    assert plot.is_redrawing
-    plot.hide()
-    assert not plot.is_redrawing
-    plot.show()
-    plot.set_live(False)
-    assert not plot.is_redrawing
-    plot.set_live(True)
-    assert plot.is_redrawing
-    plot.close()
 
 
 def test_that_the_wheel_belongs_to_the_page_and_zooms_nothing(plot):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
@@ -67,9 +68,9 @@ def test_that_a_measured_source_replaces_the_engines_sum_when_it_appears(page, s
 def test_that_curves_move_while_a_server_runs_and_stand_still_after(page, session):
     page.show()
     session.set_run(fx.ready_run())
-    assert all(plot.is_redrawing for plot in page.plots.plots)
+    assert page.plots.is_redrawing
     session.set_run(RunState(RunPhase.STOPPED))
-    assert not any(plot.is_redrawing for plot in page.plots.plots)
+    assert not page.plots.is_redrawing
     page.close()
 
 
@@ -88,8 +89,26 @@ def test_that_hiding_the_page_stops_all_drawing(page, session):
     session.set_run(fx.ready_run())
     page.show()
     page.hide()
-    assert not any(plot.is_redrawing for plot in page.plots.plots)
-    assert not page.plots.cores._timer.isActive()
+    assert not page.plots.is_redrawing
+
+
+def test_that_each_sample_is_drawn_once_and_none_while_nobody_sees_it(page, session):
+    drawn = []
+    session.set_run(fx.ready_run())
+    page.plots.ram._reader = lambda key, _: (drawn.append(key), (np.empty(0), np.empty(0)))[1]
+    session.sample_added.emit(Sample(0.5, {"cpu.0": 79.0}))  # a figure that was not known before: other curves
+    drawn.clear()
+    session.sample_added.emit(Sample(1.0, {"cpu.0": 80.0}))
+    assert drawn == []
+    page.show()
+    drawn.clear()
+    session.sample_added.emit(Sample(2.0, {"cpu.0": 81.0}))
+    assert drawn == ["server.rss", "ram.used"]
+    assert page.plots.cores.strip._load == {0: 81.0}
+    page.setWindowState(Qt.WindowState.WindowMinimized)
+    session.sample_added.emit(Sample(3.0, {"cpu.0": 82.0}))
+    assert drawn == ["server.rss", "ram.used"]
+    page.close()
 
 
 def test_that_the_servers_cores_are_marked_as_read_back(page, session):

@@ -73,7 +73,8 @@ def test_that_the_newest_two_are_compared_at_once(dialog):
     assert told["Decode"].startswith("+1")
     assert told["CUDA0, peak"] == "+10.0 %"
     assert told["Command"] == "another"
-    xs, ys = made.decode.chart._curves[1].getOriginalDataset()
+    curve = made.decode.chart._curves[1]
+    xs, ys = curve.xs, curve.ys
     assert xs[-1] == 177.0
     assert np.isnan(ys).sum() == 4
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from PySide6.QtCore import QTimer, Slot
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 from typing_extensions import override
 
 from app.common.units import MIB, size_text
 from app.monitor.held_back import reasons_of
 from app.ui.pages.run_words import Told
-from app.ui.plots.live_plot import REDRAW_MS
 from app.ui.theme.fonts import scaled, tabular
 from app.ui.widgets.labels import ElidedLabel, set_look
 from app.words import say
@@ -65,7 +64,7 @@ def _memory(values: Values) -> str:
 
 
 class LiveLine(QWidget):
-    """Keeps the newest sample and shows it on the clock of the plots, while it is visible. Its height is fixed."""
+    """Keeps the newest sample and shows it while it is visible. Its height is fixed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -77,9 +76,6 @@ class LiveLine(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 2, 4, 0)
         row.addWidget(self._text, 1)
-        self._timer = QTimer(self)
-        self._timer.setInterval(2 * REDRAW_MS)
-        self._timer.timeout.connect(self.redraw)
         self.hide()
 
     @property
@@ -95,7 +91,9 @@ class LiveLine(QWidget):
     def take(self, values: Values) -> None:
         """Keep the newest sample; the first one that has something to say shows the line."""
         self._values = values
-        if self.isHidden() and live_told(values, self._names).text:
+        if self.isVisible():
+            self.redraw()
+        elif self.isHidden() and live_told(values, self._names).text:
             self.show()
 
     def clear(self) -> None:
@@ -118,9 +116,3 @@ class LiveLine(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.redraw()
-        self._timer.start()
-
-    @override
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._timer.stop()

@@ -21,12 +21,16 @@ class ContextMeter(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.share: float | None = None
+        self._told: tuple[float | None, int | None] = (None, None)
         self.setFixedSize(_SIZE)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         ThemeManager.of_app().theme_changed.connect(self.update)
 
     def set_tokens(self, used: float | None, total: int | None) -> None:
         """Show ``used`` of ``total`` tokens."""
+        if (used, total) == self._told:
+            return
+        self._told = used, total
         self.share = min(1.0, used / total) if used is not None and total else None
         words = ""
         if used is not None and total:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from app.hardware.types import CpuCore, HardwareSnapshot
@@ -14,25 +14,25 @@ from app.planner.types import Plan
 from app.ui.pages.run_series import decode_series, prompt_series, ram_series, vram_capacity, vram_series
 from app.ui.plots.core_strip import CoreStrip
 from app.ui.plots.data import SeriesReader
-from app.ui.plots.live_plot import REDRAW_MS, LivePlot
+from app.ui.plots.live_plot import LivePlot
 from app.ui.plots.scale import PlotUnit
+from app.ui.plots.value import ValueText
 from app.ui.theme.fonts import scaled, tabular
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import ElidedLabel, SectionTitle
 from app.words import say
 
+_WITHOUT_SAMPLE_MS = 1000
+
 
 class CorePanel(QWidget):
-    """The core strip with its title and the server's own CPU share; drawn on a clock like the plots."""
+    """The core strip with its title and the server's own CPU share; drawn together with the plots."""
 
     def __init__(self, theme: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.strip = CoreStrip(theme)
-        self._value = QLabel("—")
-        self._value.setFont(tabular(scaled(self.font(), 1.15, bold=True)))
-        self._value.setMinimumWidth(self._value.fontMetrics().horizontalAdvance("8 888 %"))
-        self._value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._value = ValueText("8 888 %")
         self._note = ElidedLabel(say("run.cores_note"))
         self._note.setProperty("look", "dim")
         self._note.setFont(tabular(scaled(self.font(), 0.88)))
@@ -47,9 +47,6 @@ class CorePanel(QWidget):
         layout.addLayout(head)
         layout.addWidget(self._note)
         layout.addWidget(self.strip, 1)
-        self._timer = QTimer(self)
-        self._timer.setInterval(REDRAW_MS)
-        self._timer.timeout.connect(self.redraw)
 
     def take(self, load: Mapping[int, float | None], server: float | None) -> None:
         """Keep the newest sample; it is drawn at the next redraw."""
@@ -69,16 +66,14 @@ class CorePanel(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.redraw()
-        self._timer.start()
-
-    @override
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._timer.stop()
 
 
 class RunPlots(QWidget):
-    """Five still panels in one row; nothing in here changes its size while a server runs."""
+    """Five still panels in one row; nothing in here changes its size while a server runs.
+
+    All are drawn together, once for each sample (``tick``), while they are seen. When none comes, the curves move on
+    once a second.
+    """
 
     def __init__(self, reader: SeriesReader, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -95,11 +90,48 @@ class RunPlots(QWidget):
             card = CardFrame(margin=9, spacing=0)
             card.body.addWidget(panel)
             layout.addWidget(card, stretch)
+        self._is_live = True
+        self._timer = QTimer(self)
+        self._timer.setInterval(_WITHOUT_SAMPLE_MS)
+        self._timer.timeout.connect(self.tick)
 
     @property
     def plots(self) -> tuple[LivePlot, ...]:
         """Those with curves."""
         return (self.vram, self.decode, self.prompt, self.ram)
+
+    @property
+    def is_redrawing(self) -> bool:
+        """Do the curves move on by themselves?"""
+        return self._timer.isActive()
+
+    @Slot()
+    def tick(self) -> None:
+        """There may be a new sample: draw it, if anybody can see it."""
+        if not self.isVisible() or self.window().isMinimized():
+            return
+        for plot in self.plots:
+            if plot.isVisible():
+                plot.redraw()
+        self.cores.redraw()
+        self._update_timer()
+
+    def _update_timer(self) -> None:
+        """From now on: a sample that comes puts the next move off."""
+        if self._is_live and self.isVisible():
+            self._timer.start()
+        else:
+            self._timer.stop()
+
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._update_timer()
+
+    @override
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
 
     def set_plan(self, plan: Plan | None, hardware: HardwareSnapshot | None, keys: Collection[str]) -> None:
         """Choose curves and dashed lines for a plan; ``keys``: what is sampled now."""
@@ -126,3 +158,6 @@ class RunPlots(QWidget):
             plot.set_live(is_live)
         if not is_live:
             self.cores.take({}, None)
+            self.cores.redraw()
+        self._is_live = is_live
+        self._update_timer()

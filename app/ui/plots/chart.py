@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyqtgraph as pg
-from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics
 from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
+from app.ui.plots.curve import Curve
 from app.ui.plots.data import FloatArray
 from app.ui.theme.tokens import Tokens
 
@@ -41,7 +42,7 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph ships no types
         for line in self._grid:
             line.setZValue(-10)
             self._item.addItem(line)
-        self._curves: list[pg.PlotDataItem] = []
+        self._curves: list[Curve] = []
         self._lines: list[pg.InfiniteLine] = []
         self._colors: list[QColor] = []
 
@@ -51,13 +52,12 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph ships no types
             self._item.removeItem(self._curves.pop())
             self._item.removeItem(self._lines.pop())
         while len(self._curves) < count:
-            curve = pg.PlotDataItem(connect="finite")
-            curve.setDownsampling(auto=True, method="peak")
-            curve.setClipToView(True)
+            curve = Curve()
+            curve.set_room(self._room())
             line = pg.InfiniteLine(angle=0, movable=False)
             line.setVisible(False)
-            self._item.addItem(line)
-            self._item.addItem(curve)
+            for item in (line, curve):
+                self._item.addItem(item, ignoreBounds=True)
             self._curves.append(curve)
             self._lines.append(line)
 
@@ -75,12 +75,13 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph ships no types
         for line in self._grid:
             line.setPen(pg.mkPen(tokens.blend("line", "panel", 0.6), width=1))
         for curve, line, color in zip(self._curves, self._lines, curve_colors, strict=True):
-            curve.setPen(pg.mkPen(color, width=1))
+            curve.set_color(color)
             line.setPen(pg.mkPen(color, width=1, style=Qt.PenStyle.DashLine))
 
     def set_y(self, maximum: float, ticks: list[tuple[float, str]]) -> None:
         """Fix the y range to 0..maximum, with a grid line at the middle and at the top."""
         self._item.setYRange(0, maximum, padding=0.02)
+        self._fit_curves()
         self._axes[0].setTicks([ticks])
         self._grid[0].setPos(maximum / 2)
         self._grid[1].setPos(maximum)
@@ -88,19 +89,27 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph ships no types
     def set_x(self, span_s: float, ticks: list[tuple[float, str]]) -> None:
         """Fix the time window to the last ``span_s`` seconds."""
         self._item.setXRange(-span_s, 0, padding=0.004)
+        self._fit_curves()
         self._axes[1].setTicks([ticks])
 
     def set_x_from_zero(self, maximum: float, ticks: list[tuple[float, str]]) -> None:
         """A finished run's own time, or another quantity, from 0 on."""
         self._item.setXRange(0, maximum * 1.05, padding=0.004)
+        self._fit_curves()
         self._axes[1].setTicks([ticks])
 
     def set_points(self, index: int, xs: FloatArray, ys: FloatArray) -> None:
-        """Replace a curve by separate points in its colour; call it again after ``set_colors``."""
-        color = self._curves[index].opts["pen"].color()
-        self._curves[index].setData(
-            xs, ys, pen=None, symbol="o", symbolSize=6, symbolBrush=pg.mkBrush(color), symbolPen=None
-        )
+        """Replace a curve by separate points in its colour."""
+        self._curves[index].set_data(xs, ys, self.width(), are_points=True)
+
+    def _room(self) -> QRectF:
+        (left, right), (bottom, top) = self._item.getViewBox().viewRange()
+        return QRectF(left, bottom, right - left, top - bottom)
+
+    def _fit_curves(self) -> None:
+        room = self._room()
+        for curve in self._curves:
+            curve.set_room(room)
 
     def plot_area(self) -> QRect:
         """The inside of the axes, in this widget's coordinates."""
@@ -109,7 +118,7 @@ class Chart(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph ships no types
 
     def set_curve(self, index: int, ages: FloatArray, values: FloatArray) -> None:
         """Replace a curve's points."""
-        self._curves[index].setData(ages, values)
+        self._curves[index].set_data(ages, values, self.width())
 
     def set_line(self, index: int, height: float | None) -> None:
         """Show a curve's dashed line at a height, or hide it."""

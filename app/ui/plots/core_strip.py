@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QAccessible, QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from typing_extensions import override
 
@@ -15,6 +15,7 @@ from app.hardware.types import CoreKind, CpuCore
 from app.ui.plots.scale import cpu_list_text
 from app.ui.theme.fonts import scaled, tabular
 from app.ui.theme.manager import ThemeManager
+from app.ui.theme.tokens import Tokens
 from app.words import say
 
 _ORDER = (CoreKind.P, CoreKind.E, CoreKind.LP_E, CoreKind.UNKNOWN)
@@ -79,6 +80,22 @@ def _lay_out(cores: Sequence[CpuCore], most_units: float) -> _Layout:
     return _Layout(tuple(cells), tuple(labels), row + 1, widest)
 
 
+@dataclass(frozen=True, slots=True)
+class _Paint:
+    """The colours of one painting, made once and not for each of a hundred cells."""
+
+    fast: QColor
+    slow: QColor
+    line: QColor
+    empty: QColor
+    mark: QColor
+
+    @classmethod
+    def of(cls, tokens: Tokens) -> _Paint:
+        fast, slow = tokens.series[:2]
+        return cls(fast, slow, tokens.color("line"), tokens.color("chip"), tokens.color("text"))
+
+
 class CoreStrip(QWidget):
     """Bars for the load (0..100 %), an outline where it is unknown, a line under each CPU the server runs on.
 
@@ -93,6 +110,7 @@ class CoreStrip(QWidget):
         self._marked: frozenset[int] = frozenset()
         self._load: dict[int, float | None] = {}
         self._kind_of: dict[int, CoreKind] = {}
+        self._layout: tuple[int, _Layout] | None = None
         self.setFont(tabular(scaled(self.font(), 0.82)))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName(say("plot.cores"))
@@ -101,6 +119,7 @@ class CoreStrip(QWidget):
     def set_cores(self, cores: Sequence[CpuCore]) -> None:
         """The cores of this machine."""
         self._cores = tuple(cores)
+        self._layout = None
         self._kind_of = {cpu: core.kind for core in cores for cpu in core.logical}
         self._describe()
         self.update()
@@ -118,7 +137,8 @@ class CoreStrip(QWidget):
         new = dict(load)
         if new != self._load:
             self._load = new
-            self._describe()
+            if QAccessible.isActive():  # else nobody hears thirty figures twice a second
+                self._describe()
             self.update()
 
     @property
@@ -148,15 +168,19 @@ class CoreStrip(QWidget):
         return min(self.width() / layout.units, self.fontMetrics().horizontalAdvance("0") * 5.0)
 
     def _layout_now(self) -> _Layout:
-        return _lay_out(self._cores, max(8.0, self.width() / self._smallest_cell()))
+        if self._layout is None or self._layout[0] != self.width():
+            self._layout = self.width(), _lay_out(self._cores, max(8.0, self.width() / self._smallest_cell()))
+        return self._layout[1]
 
     def _smallest_cell(self) -> float:
         """A bar needs a few units, a numbered cell needs its number."""
         return _SMALLEST_CELL if self._show_load else self.fontMetrics().horizontalAdvance("00") + 6.0
 
     def _cell_rect(self, layout: _Layout, cell: _Cell) -> QRectF:
-        row = self._row_rect(layout, cell.row)
-        unit = self._unit(layout)
+        return self._cell_in(self._row_rect(layout, cell.row), self._unit(layout), cell)
+
+    @staticmethod
+    def _cell_in(row: QRectF, unit: float, cell: _Cell) -> QRectF:
         return QRectF(cell.x * unit, row.top(), unit, row.height())
 
     def height_for(self, width: int) -> int:
@@ -176,37 +200,36 @@ class CoreStrip(QWidget):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        layout = self._layout_now()
-        for cell in layout.cells:
-            self._paint_cell(painter, self._cell_rect(layout, cell), cell.cpu)
-        painter.setPen(self._theme.tokens.color("text_dim"))
+        layout, paint = self._layout_now(), _Paint.of(self._theme.tokens)
+        rows = [self._row_rect(layout, row) for row in range(layout.rows)]
         unit, metrics = self._unit(layout), self.fontMetrics()
+        for cell in layout.cells:
+            self._paint_cell(painter, self._cell_in(rows[cell.row], unit, cell), cell.cpu, paint)
+        painter.setPen(self._theme.tokens.color("text_dim"))
         for kind, row, x in layout.labels:
-            base = self._row_rect(layout, row).top() - metrics.height() + metrics.ascent()
+            base = rows[row].top() - metrics.height() + metrics.ascent()
             left = min(x * unit, self.width() - metrics.horizontalAdvance(kind_text(kind)))
             painter.drawText(QPointF(left, base), kind_text(kind))
 
-    def _paint_cell(self, painter: QPainter, rect: QRectF, cpu: int) -> None:
-        tokens = self._theme.tokens
-        color = tokens.series[0] if self._kind_of[cpu] in (CoreKind.P, CoreKind.UNKNOWN) else tokens.series[1]
+    def _paint_cell(self, painter: QPainter, rect: QRectF, cpu: int, paint: _Paint) -> None:
+        color = paint.fast if self._kind_of[cpu] in (CoreKind.P, CoreKind.UNKNOWN) else paint.slow
         gap = 1.0 if rect.width() > 3 else 0.0
         body = rect.adjusted(0, 0, -gap, -_UNDERLINE - 1)
         value = self._load.get(cpu) if self._show_load else 0.0
         if value is None:
-            painter.setPen(QPen(tokens.color("line"), 1))
+            painter.setPen(QPen(paint.line, 1))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(body.adjusted(0.5, 0.5, -0.5, -0.5))
         else:
-            painter.fillRect(body, tokens.color("chip"))
+            painter.fillRect(body, paint.empty)
             share = min(100.0, max(0.0, value)) / 100
-            painter.fillRect(QRectF(body.left(), body.bottom() - body.height() * share, body.width(),
-                                    body.height() * share), color)  # fmt: skip
+            painter.fillRect(body.adjusted(0, body.height() * (1 - share), 0, 0), color)
         if not self._show_load:
             painter.setPen(color)
             painter.drawText(body, Qt.AlignmentFlag.AlignCenter, str(cpu))
         if cpu in self._marked:
             line = QRectF(rect.left(), rect.bottom() - _UNDERLINE, rect.width() - gap, _UNDERLINE)
-            painter.fillRect(line, tokens.color("text"))
+            painter.fillRect(line, paint.mark)
 
     @override
     def event(self, event: QEvent) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 from typing_extensions import override
 
@@ -39,7 +39,7 @@ class LegendEntry:
 
 
 class Legend(QWidget):
-    """Painted, not made of labels: it changes four times a second and must never move its neighbours."""
+    """Painted, not made of labels: it changes twice a second and must never move its neighbours."""
 
     def __init__(self, theme: ThemeManager, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,7 +59,6 @@ class Legend(QWidget):
         if tuple(entries) == self._entries:
             return
         self._entries = tuple(entries)
-        self.setToolTip("\n".join(entry.words for entry in self._entries))
         self.update()
 
     @override
@@ -71,18 +70,23 @@ class Legend(QWidget):
         return QSize(0, self.sizeHint().height())
 
     @override
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ToolTip:  # made when somebody asks, not at each change
+            self.setToolTip("\n".join(entry.words for entry in self._entries))
+        return bool(super().event(event))
+
+    @override
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         x = 0.0
+        colors = self._theme.tokens.series
         for entry in self._entries:
             if x >= self.width():
                 break
-            x = self._paint_entry(painter, entry, x)
+            x = self._paint_entry(painter, entry, x, colors[entry.color_index % len(colors)])
 
-    def _paint_entry(self, painter: QPainter, entry: LegendEntry, x: float) -> float:
-        tokens = self._theme.tokens
-        color = tokens.series[entry.color_index % len(tokens.series)]
+    def _paint_entry(self, painter: QPainter, entry: LegendEntry, x: float, color: QColor) -> float:
         middle = self.height() / 2
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(color)

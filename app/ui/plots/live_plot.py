@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QHideEvent, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt, Slot
+from PySide6.QtGui import QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 from typing_extensions import override
 
@@ -16,12 +16,10 @@ from app.ui.plots.legend import Legend, LegendEntry
 from app.ui.plots.numbers import NumbersDialog
 from app.ui.plots.numbers_button import NumbersButton
 from app.ui.plots.scale import PlotUnit, capacity_maximum, stepped_maximum, value_text, x_ticks, y_ticks
+from app.ui.plots.value import ValueText
 from app.ui.theme.fonts import scaled, tabular
 from app.ui.theme.manager import ThemeManager
 from app.words import say
-
-REDRAW_MS = 250
-"""Drawing has its own clock: samples come from another thread at their own pace, the newest is drawn."""
 
 DEFAULT_SPAN_S = 120.0
 
@@ -32,12 +30,20 @@ _WIDEST = {PlotUnit.BYTES: "8 888 MiB", PlotUnit.SPEED: "88.8 tok/s", PlotUnit.P
 class LivePlot(QWidget):
     """Draws the last minutes of a few series.
 
-    It redraws four times a second while it is visible and live, and not at all otherwise. It owns no numbers: the
-    reader is asked at each redraw. ``capacity`` fixes the range (VRAM, RAM); without it the range moves in steps.
+    It has no clock: whoever knows of new samples calls ``redraw``, and only while the plot is seen. It owns no numbers:
+    the reader is asked at each redraw. ``capacity`` fixes the range (VRAM, RAM); without it the range moves in steps.
+    ``head``: stands where the title would.
     """
 
     def __init__(
-        self, title: str, unit: PlotUnit, reader: SeriesReader, theme: ThemeManager, parent: QWidget | None = None
+        self,
+        title: str,
+        unit: PlotUnit,
+        reader: SeriesReader,
+        theme: ThemeManager,
+        parent: QWidget | None = None,
+        *,
+        head: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._title_text = title
@@ -51,21 +57,19 @@ class LivePlot(QWidget):
         self._is_live = True
         self._dialog: NumbersDialog | None = None
         self._drawn: list[tuple[FloatArray, FloatArray]] = []
-        self._build()
-        self._timer = QTimer(self)
-        self._timer.setInterval(REDRAW_MS)
-        self._timer.timeout.connect(self.redraw)
+        self._told: tuple[object, ...] = ()
+        self._predicted: tuple[str | None, ...] = ()
+        self._build(head)
         theme.theme_changed.connect(self._on_theme_changed)
         self.set_span(DEFAULT_SPAN_S)
         self._on_theme_changed()
 
-    def _build(self) -> None:
-        self._title = QLabel(self._title_text)
-        self._title.setFont(scaled(self.font(), 1.0, bold=True))
-        self._value = QLabel("—")
-        self._value.setFont(tabular(scaled(self.font(), 1.15, bold=True)))
-        self._value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._value.setMinimumWidth(self._value.fontMetrics().horizontalAdvance(_WIDEST[self._unit]))
+    def _build(self, head: QWidget | None) -> None:
+        title = head
+        if title is None:
+            title = QLabel(self._title_text)
+            title.setFont(scaled(self.font(), 1.0, bold=True))
+        self._value = ValueText(_WIDEST[self._unit])
         self._button = NumbersButton(self._theme, say("plot.numbers_of", title=self._title_text))
         self._button.clicked.connect(self.show_numbers)
         self._legend = Legend(self._theme)
@@ -76,16 +80,16 @@ class LivePlot(QWidget):
         self._empty.setWordWrap(True)
         self._empty.setAutoFillBackground(True)
         self._empty.setBackgroundRole(QPalette.ColorRole.Base)
-        head = QHBoxLayout()
-        head.setSpacing(6)
-        head.addWidget(self._title)
-        head.addStretch(1)
-        head.addWidget(self._value)
-        head.addWidget(self._button)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        row.addWidget(title)
+        row.addStretch(1)
+        row.addWidget(self._value)
+        row.addWidget(self._button)
         self._column = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
-        layout.addLayout(head)
+        layout.addLayout(row)
         layout.addWidget(self._legend)
         layout.addWidget(self._chart, 1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -102,11 +106,6 @@ class LivePlot(QWidget):
         return self._maximum or 0.0
 
     @property
-    def is_redrawing(self) -> bool:
-        """Is the redraw clock running?"""
-        return self._timer.isActive()
-
-    @property
     def words(self) -> str:
         """What the plot says now, as one line of text (also its accessible description)."""
         return self._legend.words
@@ -116,6 +115,7 @@ class LivePlot(QWidget):
         self._series = tuple(series)
         self._capacity = capacity
         self._maximum = None
+        self._predicted = tuple(self._predicted_text(one) for one in self._series)
         self._chart.set_curves(len(self._series))
         for i, one in enumerate(self._series):
             self._chart.set_line(i, one.predicted)
@@ -134,12 +134,11 @@ class LivePlot(QWidget):
         self._draw_anew()
 
     def set_live(self, is_live: bool) -> None:
-        """A finished run stands still: draw once more and stop the clock."""
+        """The last picture of a finished run, or of one that goes on."""
         if is_live != self._is_live:
             self._is_live = is_live
             self._chart.set_x(self._span_s, x_ticks(self._span_s, is_over=not is_live))
-            self._drawn = []  # the words beside the curves are other ones too
-        self._update_timer()
+            self._drawn, self._told = [], ()  # the words beside the curves are other ones too
         self.redraw()
 
     @Slot()
@@ -153,7 +152,9 @@ class LivePlot(QWidget):
             self._chart.set_curve(i, ages, values)
         self._fit_range([values for _, values in read])
         self._show_values([newest(ages, values) for ages, values in read])
-        self._empty.setVisible(not any(values.size for _, values in read))
+        is_empty = not any(values.size for _, values in read)
+        if is_empty is self._empty.isHidden():
+            self._empty.setVisible(is_empty)
 
     def _looks_the_same(self, read: Sequence[tuple[FloatArray, FloatArray]]) -> bool:
         """The same values, moved by less than a pixel: most redraws between two samples."""
@@ -169,7 +170,7 @@ class LivePlot(QWidget):
 
     def _draw_anew(self) -> None:
         """Draw in any case: the curves, the range or the colours are other ones."""
-        self._drawn = []
+        self._drawn, self._told = [], ()
         self.redraw()
 
     def numbers(self) -> tuple[tuple[Series, FloatArray, FloatArray], ...]:
@@ -200,18 +201,20 @@ class LivePlot(QWidget):
 
     def _show_values(self, values: Sequence[Newest]) -> None:
         """The first curve's value stands large; the legend tells the other ones, and every one to screen readers."""
+        told = tuple((value_text(v.value, self._unit), v.is_current, v.is_current or f"{v.age_s:.0f}") for v in values)
+        if told == self._told:
+            return
+        self._told = told
         entries = [
-            self._entry(one, value, is_main=i == 0)
+            self._entry(one, value, self._predicted[i], is_main=i == 0)
             for i, (one, value) in enumerate(zip(self._series, values, strict=True))
         ]
         self._legend.set_entries(entries)
-        main = entries[0].value if entries else "—"
-        if main != self._value.text():
-            self._value.setText(main)
+        self._value.setText(entries[0].value if entries else "—")
         if self.accessibleDescription() != self._legend.words:
             self.setAccessibleDescription(self._legend.words)
 
-    def _entry(self, series: Series, newest: Newest, *, is_main: bool) -> LegendEntry:
+    def _entry(self, series: Series, newest: Newest, predicted: str | None, *, is_main: bool) -> LegendEntry:
         """A level (bytes, percent) that is not read any more is unknown; a speed stays true of its moment."""
         is_shown = newest.is_current or self._unit is PlotUnit.SPEED
         value = newest.value if is_shown else None
@@ -220,25 +223,12 @@ class LivePlot(QWidget):
             label = say("plot.last" if self._is_live else "plot.last_before_end", ago=f"{newest.age_s:.0f}")
         elif series.is_moment and not self._is_live:
             label = say("plot.at_end")
-        return LegendEntry(
-            series.color_index,
-            label,
-            value_text(value, self._unit),
-            series.note,
-            self._predicted_text(series),
-            is_main,
-        )
+        return LegendEntry(series.color_index, label, value_text(value, self._unit), series.note, predicted, is_main)
 
     def _predicted_text(self, series: Series) -> str | None:
         if series.predicted is None:
             return None
         return f"{series.predicted_name or say('plot.plan')} {value_text(series.predicted, self._unit)}"
-
-    def _update_timer(self) -> None:
-        if self._is_live and self.isVisible():
-            self._timer.start()
-        else:
-            self._timer.stop()
 
     @Slot()
     def _on_theme_changed(self) -> None:
@@ -250,12 +240,6 @@ class LivePlot(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._draw_anew()
-        self._update_timer()
-
-    @override
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        self._timer.stop()
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
