@@ -12,14 +12,22 @@ import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.common.capabilities import Capabilities
+from app.common.later import later
 from app.common.problem import ProblemError, fail
 from app.engine._flags_b11434 import FLAGS
-from app.engine.environment import engine_environment
-from app.engine.failure import explain_exit
-from app.engine.launcher import ToolOutput, run_tool
 from app.engine.locate import MARKER, EngineBinary
+
+if TYPE_CHECKING:
+    from app.engine.environment import engine_environment
+    from app.engine.failure import explain_exit
+    from app.engine.launcher import ToolOutput, run_tool
+else:
+    engine_environment = later("app.engine.environment", "engine_environment")
+    explain_exit = later("app.engine.failure", "explain_exit")
+    run_tool = later("app.engine.launcher", "run_tool")
 
 FALLBACK = Capabilities(FLAGS, None)
 """The flags of b11434, to write a command for when there is no engine to ask."""

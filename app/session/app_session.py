@@ -7,28 +7,21 @@ value, and tells with a signal. Undo holds whole ``BoardState`` values.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QUndoStack
 
-from app.common.capabilities import Capabilities
+from app.common.later import later
 from app.common.paths import AppPaths, app_paths
 from app.common.problem import Problem, Severity
-from app.engine.build import remove_remains
-from app.engine.launcher import end_tools
-from app.engine.leftovers import RunningServer, leftover_servers
-from app.engine.locate import EngineBinary
-from app.hardware.types import HardwareSnapshot
-from app.model.demo import ensure_demo_model
-from app.model.types import ModelInfo
-from app.planner.second_gpu import SecondGpu
-from app.planner.trades import Trade
 from app.session.board_controller import BoardController
 from app.session.doctor_controller import DoctorController
 from app.session.engine_controller import EngineController
 from app.session.engines_controller import EnginesController
 from app.session.errors import problem_of
+from app.session.first_run_controller import FirstRunController
 from app.session.history_controller import HistoryController
 from app.session.jobs import JobRunner
 from app.session.launch_controller import LaunchCalls
@@ -36,29 +29,50 @@ from app.session.launch_parts import launch_parts
 from app.session.learning_controller import LearningController
 from app.session.machine_controller import FreeReason, MachineController
 from app.session.machine_judge import JudgeController
-from app.session.models_parts import models_parts
 from app.session.other_apps_controller import OtherAppsController
 from app.session.paste_controller import PasteController
 from app.session.plan_files_controller import PlanFilesController, with_recent
 from app.session.plan_shelf_controller import PlanShelfController
 from app.session.run_controller import RunController
 from app.session.settings_keeper import SettingsKeeper
-from app.session.snapshot_files import read_machine, saved_machine
 from app.session.state import EnginePhase, EngineState, RunPhase
 from app.session.stress_controller import StressController
 from app.session.trades_controller import TradesController
 from app.session.updates_controller import UpdatesController
 from app.session.verify_controller import VerifyController
 from app.session.vram_users_controller import VramUsersController
-from app.session.wishes import BoardWishes, RunWishes
+from app.session.wishes import BoardWishes, MachineWishes, PlanAnswers, RunWishes
 from app.settings import Settings
 from app.work.engines import capabilities_of
-from app.work.models import open_model
-from app.work.stress import StressEngine
-from app.work.verifying import Verification
+
+if TYPE_CHECKING:
+    from app.common.capabilities import Capabilities
+    from app.engine.build import remove_remains
+    from app.engine.launcher import end_tools
+    from app.engine.leftovers import RunningServer, leftover_servers
+    from app.engine.locate import EngineBinary
+    from app.hardware.types import HardwareSnapshot
+    from app.model.demo import ensure_demo_model
+    from app.model.types import ModelInfo
+    from app.session.hub_controller import HubController
+    from app.session.library_controller import LibraryController
+    from app.session.models_parts import ModelsParts, models_parts
+    from app.session.snapshot_files import read_machine, saved_machine
+    from app.work.models import open_model
+    from app.work.stress import StressEngine
+else:
+    remove_remains = later("app.engine.build", "remove_remains")
+    end_tools = later("app.engine.launcher", "end_tools")
+    leftover_servers = later("app.engine.leftovers", "leftover_servers")
+    ensure_demo_model = later("app.model.demo", "ensure_demo_model")
+    models_parts = later("app.session.models_parts", "models_parts")
+    read_machine = later("app.session.snapshot_files", "read_machine")
+    saved_machine = later("app.session.snapshot_files", "saved_machine")
+    open_model = later("app.work.models", "open_model")
+    StressEngine = later("app.work.stress", "StressEngine")
 
 
-class AppSession(BoardWishes, RunWishes, QObject):
+class AppSession(BoardWishes, MachineWishes, PlanAnswers, RunWishes, QObject):
     """What the window shows and may wish for.
 
     Signals say that something changed; receivers read the state again. Wishes return at once.
@@ -115,7 +129,7 @@ class AppSession(BoardWishes, RunWishes, QObject):
         )
         self.doctor = DoctorController(self._jobs, self._board, self._run, self._surroundings, self.launch, self)
         self.updates = UpdatesController(self._jobs, self.paths, lambda: self.settings, lambda: self.engine.build, self)
-        self.library, self.hub, self.first_run = models_parts(self, self._jobs, lambda: self._engine.handle)
+        self.first_run = FirstRunController(lambda: self.settings, self.change_settings, self)
         self._connect()
 
     def _connect(self) -> None:
@@ -160,34 +174,23 @@ class AppSession(BoardWishes, RunWishes, QObject):
         return self._keeper.settings
 
     @property
-    def hardware(self) -> HardwareSnapshot | None:
-        """The machine, or None while it is being looked at."""
-        return self.machine.hardware
-
-    @property
     def engine(self) -> EngineState:
         """The engine in use."""
         return self._engine.state
 
-    @property
-    def verification(self) -> Verification | None:
-        """The engine's own figures for the plan on the board; None until it has answered."""
-        return self._verify.result
+    @cached_property
+    def _models(self) -> ModelsParts:
+        return models_parts(self, self._jobs, lambda: self._engine.handle)
 
     @property
-    def verification_problem(self) -> Problem | None:
-        """Why the engine would not load the plan on the board, as it says itself."""
-        return self._verify.problem
+    def library(self) -> LibraryController:
+        """The models of this computer."""
+        return self._models.library
 
     @property
-    def trades(self) -> tuple[Trade, ...] | None:
-        """What the plan could have for something else, the best first; None while that is being worked out."""
-        return self._trades.result
-
-    @property
-    def second_gpu(self) -> SecondGpu | None:
-        """Is the second GPU worth it; None with one card, and until it is worked out."""
-        return self._trades.second_gpu
+    def hub(self) -> HubController:
+        """Models that can be downloaded."""
+        return self._models.hub
 
     @property
     def is_idle(self) -> bool:
@@ -235,8 +238,8 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.plan_files.close()
         self._engine.close()
         self.engines.close()
-        self.library.close()
-        self.hub.close()
+        if "_models" in vars(self):
+            self._models.close()
         self.updates.close()
         self.machine.close()
         self.other_apps.forget()
@@ -285,14 +288,6 @@ class AppSession(BoardWishes, RunWishes, QObject):
         self.machine.refresh_free(FreeReason.MODEL)
         self.paste.check_again()
 
-    # ---- the board --------------------------------------------------------------------------------------------------
-
-    def apply_trade(self, index: int) -> None:
-        """Take one of the offers in ``trades``; nothing happens for one that only the user can take."""
-        offers = self.trades or ()
-        if 0 <= index < len(offers):
-            self._board.apply_trade(offers[index])
-
     # ---- run --------------------------------------------------------------------------------------------------------
 
     def launch(self) -> None:
@@ -339,25 +334,12 @@ class AppSession(BoardWishes, RunWishes, QObject):
     def _look(self) -> None:
         self._engine.look(self.settings.engine_path)
 
-    @property
-    def is_this_machine(self) -> bool:
-        """False while the plan is for a saved machine, whose RAM cannot be measured here."""
-        return not self.machine.is_saved
-
     def _binary(self) -> EngineBinary | None:
         return self._engine.handle.binary if self._engine.handle else None
 
     def _is_quiet(self) -> bool:
         """Does no server of ours run? While one does, nobody else may read RAM or ask cards for free memory."""
         return self.run.phase in (RunPhase.STOPPED, RunPhase.FAILED)
-
-    def refresh_hardware(self) -> None:
-        """Look at this machine again (also after a saved one was shown)."""
-        self.machine.look_again()
-
-    def measure_ram(self) -> None:
-        """Measure RAM reading; then ``hardware_changed``. A saved machine's figures are not mixed with this one's."""
-        self.machine.measure()
 
     def save_snapshot(self, path: str) -> None:
         """Save the machine to a file."""

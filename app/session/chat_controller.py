@@ -6,17 +6,25 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QImage
 
+from app.common.later import later
 from app.common.problem import Problem, Severity
-from app.engine.client import ServerClient
-from app.engine.sse import ChatDelta, ChatDone, ChatEvent, ChatTimings, PromptProgress
-from app.session.chat_pictures import Picture, picture_of, read_picture
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.session.state import ChatPhase, ChatState
+
+if TYPE_CHECKING:
+    from app.engine.client import ServerClient
+    from app.engine.sse import ChatEvent
+    from app.session.chat_pictures import Picture, picture_of, read_picture
+else:
+    ServerClient = later("app.engine.client", "ServerClient")
+    picture_of = later("app.session.chat_pictures", "picture_of")
+    read_picture = later("app.session.chat_pictures", "read_picture")
 
 _SHOW_EVERY_MS = 50
 """Tokens may come by the hundred a second; the window is told twenty times a second."""
@@ -197,6 +205,8 @@ class ChatController(QObject):
     def _on_event(self, number: int, event: ChatEvent, at_s: float) -> None:
         if number != self._number:
             return
+        from app.engine.sse import ChatDelta  # with an answer
+
         if isinstance(event, ChatDelta) and self.state.first_token_s is None:
             self.state = replace(self.state, first_token_s=max(0.0, at_s - self._asked_at))
         self.state = _after(self.state, event)
@@ -263,6 +273,8 @@ def _is_context_full(problem: Problem) -> bool:
 
 
 def _after(state: ChatState, event: ChatEvent) -> ChatState:
+    from app.engine.sse import ChatDelta, ChatDone, ChatTimings, PromptProgress
+
     match event:
         case ChatDelta():
             return replace(

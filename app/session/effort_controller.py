@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
@@ -10,8 +11,10 @@ from app.hardware.types import HardwareSnapshot, PowerInfo
 from app.planner.types import Plan
 from app.session.board_controller import BoardController
 from app.settings import Settings
-from app.work.before_launch import LaunchQuestion
 from app.work.effort import MAKE_QUIET, asks_for, effort_question, wants_quiet
+
+if TYPE_CHECKING:
+    from app.work.before_launch import LaunchQuestion
 
 
 class EffortController(QObject):

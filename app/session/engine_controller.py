@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.common.later import later
 from app.common.paths import AppPaths
-from app.engine.build import build_engine
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.session.state import EnginePhase, EngineState
-from app.work.engines import EngineHandle, open_engine
+
+if TYPE_CHECKING:
+    from app.engine.build import build_engine
+    from app.work.engines import EngineHandle, open_engine
+else:
+    build_engine = later("app.engine.build", "build_engine")
+    open_engine = later("app.work.engines", "open_engine")
 
 
 class EngineController(QObject):

@@ -1,43 +1,49 @@
-"""The engines side by side behind the window: listed, added, used, gone back from, and got from the network."""
+"""The engines side by side behind the window: listed, added, used, gone back from."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
+from app.common.later import later
 from app.common.paths import AppPaths
 from app.common.problem import Problem
-from app.engine.capabilities import DOES_NOT_RUN
-from app.engine.release_choice import Offer
 from app.hardware.types import GpuInfo, HardwareSnapshot
-from app.session.engine_messages import change_problem
+from app.session.engine_getter import EngineGetter
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.settings import Settings
-from app.work.engine_archives import BroughtArchive, Verdict, install_archives, look_with_runtime
-from app.work.engine_changes import PlanRecheck, recheck_plans
-from app.work.engine_getting import GetProgress, GetStep, get_package, load_releases, offers_here
-from app.work.engine_knowing import architecture_warning, engine_warnings, has_changed
-from app.work.engine_registry import (
-    ChangedEngine,
-    EngineList,
-    add_engine,
-    forget_engine,
-    look_at_engines,
-    note_plan,
-    remember,
-    use_engine,
-)
-from app.work.engine_store import EngineStore, KnownEngine
+from app.work.engine_registry import EngineList
+from app.work.engine_store import EngineStore
 
-_TRY_NEXT = ("engine_sees_no_card", *DOES_NOT_RUN)
-"""After these another package may work."""
+if TYPE_CHECKING:
+    from app.session.engine_messages import change_problem
+    from app.work.engine_changes import PlanRecheck, recheck_plans
+    from app.work.engine_knowing import architecture_warning, engine_warnings, has_changed
+    from app.work.engine_registry import (
+        ChangedEngine,
+        add_engine,
+        forget_engine,
+        look_at_engines,
+        note_plan,
+        use_engine,
+    )
+    from app.work.engine_store import KnownEngine
+else:
+    change_problem = later("app.session.engine_messages", "change_problem")
+    recheck_plans = later("app.work.engine_changes", "recheck_plans")
+    architecture_warning = later("app.work.engine_knowing", "architecture_warning")
+    engine_warnings = later("app.work.engine_knowing", "engine_warnings")
+    has_changed = later("app.work.engine_knowing", "has_changed")
+    add_engine = later("app.work.engine_registry", "add_engine")
+    forget_engine = later("app.work.engine_registry", "forget_engine")
+    look_at_engines = later("app.work.engine_registry", "look_at_engines")
+    note_plan = later("app.work.engine_registry", "note_plan")
+    use_engine = later("app.work.engine_registry", "use_engine")
 
 _LEAVES_CARD_IDLE = ("engine_no_cuda_runtime", "engine_cuda_no_card", "engine_cpu_only", "engine_missing_file")
 
@@ -45,51 +51,16 @@ NEEDS_ANOTHER = (*_LEAVES_CARD_IDLE, "engine_lacks_architecture")
 """What another engine would cure."""
 
 
-class GetPhase(StrEnum):
-    """Where getting an engine stands."""
+class EnginesController(EngineGetter):
+    """Owns the list of engines, and gets new ones.
 
-    IDLE = "idle"
-    LISTING = "listing"
-    CHOOSING = "choosing"
-    CONFIRMING = "confirming"
-    GETTING = "getting"
-    DONE = "done"
-
-
-@dataclass(frozen=True, slots=True)
-class GetState:
-    """``offers``: best first; ``failed``: keys of packages that were tried and did not work, with the reason.
-
-    ``archives``: what the user brought and has to confirm. ``problem``: why the last step failed.
-    """
-
-    phase: GetPhase = GetPhase.IDLE
-    offers: tuple[Offer, ...] = ()
-    progress: GetProgress | None = None
-    problem: Problem | None = None
-    failed: tuple[str, ...] = ()
-    archives: tuple[BroughtArchive, ...] = ()
-    engine: KnownEngine | None = None
-
-    @property
-    def next_offer(self) -> Offer | None:
-        """The best one that has not failed yet."""
-        return next((o for o in self.offers if o.suits and o.package.key not in self.failed), None)
-
-
-class EnginesController(QObject):
-    """Owns the list of engines and the one transfer that may run.
-
-    Signals: ``changed`` the list; ``get_changed`` the transfer; ``failed(Problem)``; ``engine_chosen(path)`` the user
-    wants this one; ``outdated`` the one in use is another program now and must be asked again.
+    Signals: ``changed`` the list; ``failed(Problem)``; ``outdated`` the one in use is another program now and must be
+    asked again.
     """
 
     changed = Signal()
-    get_changed = Signal()
     failed = Signal(object)
-    engine_chosen = Signal(str)
     outdated = Signal()
-    _progressed = Signal(object)
 
     def __init__(
         self,
@@ -99,12 +70,7 @@ class EnginesController(QObject):
         settings: Callable[[], Settings],
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
-        self._jobs = jobs
-        self._paths = paths
-        self._hardware = hardware
-        self._settings = settings
-        self._cancel = threading.Event()
+        super().__init__(jobs, paths, hardware, settings, parent)
         self._closing = threading.Event()
         self._look_id = 0
         self._is_checking = False
@@ -115,8 +81,6 @@ class EnginesController(QObject):
         self.is_saved: Callable[[], bool] = lambda: False
         """Is the machine one from a file? Its cards are not those that an engine here finds."""
         self.list = EngineList(EngineStore())
-        self.get = GetState()
-        self._progressed.connect(self._on_progress)
         app = QGuiApplication.instance()
         self._watched = app if isinstance(app, QGuiApplication) else None
         if self._watched is not None:
@@ -267,10 +231,6 @@ class EnginesController(QObject):
 
         self._jobs.run(work, on_done)
 
-    def _gpus(self) -> tuple[GpuInfo, ...]:
-        hardware = self._hardware()
-        return () if hardware is None else hardware.gpus
-
     def _cards_here(self) -> tuple[GpuInfo, ...]:
         """The cards of this computer; none is known while the plan is for a saved machine."""
         return () if self.is_saved() else self._gpus()
@@ -297,76 +257,6 @@ class EnginesController(QObject):
             on_done,
         )
 
-    # ---- getting one ------------------------------------------------------------------------------------------------
-
-    def load_packages(self) -> None:
-        """Ask the network which packages there are; only ever by the user's click."""
-        if self.get.phase in (GetPhase.LISTING, GetPhase.GETTING):
-            return
-        self._cancel.clear()
-        self._set(GetState(GetPhase.LISTING))
-        gpus, mirror = self._gpus(), self._settings().engine_mirror
-
-        def on_done(found: tuple[Offer, ...] | None, error: Exception | None) -> None:
-            if found is None:
-                self._set(GetState(problem=problem_of(error)))
-            else:
-                self._set(GetState(GetPhase.CHOOSING, found))
-
-        self._jobs.run(lambda: offers_here(load_releases(self._paths, mirror, self._cancelled), gpus), on_done)
-
-    def forget_offers(self) -> None:
-        """What was listed holds no longer: another mirror, or the window is opened anew."""
-        if self.get.phase not in (GetPhase.LISTING, GetPhase.GETTING):
-            self._set(GetState())
-
-    def get_package(self, offer: Offer) -> None:
-        """Fetch and install this one, then use it."""
-        gpus, mirror = self._gpus(), self._settings().engine_mirror
-
-        def work() -> KnownEngine:
-            known = get_package(offer.package, self._paths, gpus, self._progressed.emit, self._cancelled, mirror)
-            remember(known, self._paths)
-            return use_engine(known.id, self._paths)
-
-        self._install(work, offer.package.key)
-
-    def bring_archive(self, path: str) -> None:
-        """Look at an archive that the user fetched; one that nobody knows waits for ``install_brought``."""
-        if self.get.phase in (GetPhase.LISTING, GetPhase.GETTING):
-            return
-        self._cancel.clear()
-        self._set(replace(self.get, phase=GetPhase.GETTING, progress=GetProgress(GetStep.CHECKING), problem=None))
-
-        def on_done(found: tuple[BroughtArchive, ...] | None, error: Exception | None) -> None:
-            if found is None:
-                self._set(replace(self.get, phase=self._resting, progress=None, problem=problem_of(error)))
-                return
-            self._set(replace(self.get, phase=GetPhase.CONFIRMING, progress=None, archives=found))
-            if all(archive.verdict is not Verdict.UNKNOWN for archive in found):
-                self.install_brought()
-
-        self._jobs.run(lambda: look_with_runtime(Path(path), self._paths, self._cancelled), on_done)
-
-    def install_brought(self) -> None:
-        """Install the archives that were looked at; by this call the user has confirmed their hashes."""
-        archives, gpus = self.get.archives, self._gpus()
-        confirmed = tuple(archive.sha256 for archive in archives)
-
-        def work() -> KnownEngine:
-            known = install_archives(archives, confirmed, self._paths, gpus, self._progressed.emit, self._cancelled)
-            remember(known, self._paths)
-            return use_engine(known.id, self._paths)
-
-        if archives:
-            self._install(work, None)
-
-    def cancel_get(self) -> None:
-        """End the transfer at once; what has arrived is kept."""
-        self._cancel.set()
-        if self.get.phase is GetPhase.CONFIRMING:
-            self._set(replace(self.get, phase=self._resting, archives=()))
-
     def close(self) -> None:
         """The window goes. A second call does nothing."""
         if self._watched is not None:
@@ -374,36 +264,3 @@ class EnginesController(QObject):
             self._watched = None
         self._closing.set()
         self._cancel.set()
-
-    def _cancelled(self) -> bool:
-        return self._cancel.is_set()
-
-    @property
-    def _resting(self) -> GetPhase:
-        return GetPhase.CHOOSING if self.get.offers else GetPhase.IDLE
-
-    def _install(self, work: Callable[[], KnownEngine], key: str | None) -> None:
-        self._cancel.clear()
-        self._set(replace(self.get, phase=GetPhase.GETTING, progress=None, problem=None))
-
-        def on_done(known: KnownEngine | None, error: Exception | None) -> None:
-            if known is None:
-                problem = problem_of(error)
-                has_failed = key is not None and problem.code in _TRY_NEXT
-                failed = (*self.get.failed, key) if has_failed and key else self.get.failed
-                state = replace(self.get, phase=self._resting, progress=None, problem=problem, failed=failed)
-                self._set(replace(state, archives=()))
-                return
-            self._set(GetState(GetPhase.DONE, engine=known))
-            self.engine_chosen.emit(known.path)
-
-        self._jobs.run(work, on_done)
-
-    @Slot(object)
-    def _on_progress(self, progress: object) -> None:
-        if self.get.phase is GetPhase.GETTING and isinstance(progress, GetProgress):
-            self._set(replace(self.get, progress=progress))
-
-    def _set(self, state: GetState) -> None:
-        self.get = state
-        self.get_changed.emit()

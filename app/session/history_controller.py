@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.common.later import later
 from app.common.paths import AppPaths
 from app.common.problem import ProblemError
 from app.monitor.sample import Sample
 from app.session.jobs import JobRunner
 from app.session.run_controller import RunController
 from app.session.state import RunPhase
-from app.work.run_history import RunRecord, RunRecorder, keep_run, kept_runs, runs_store
+
+if TYPE_CHECKING:
+    from app.work.learned import LearnedStore
+    from app.work.run_history import RunRecord, RunRecorder, keep_run, kept_runs, runs_store
+else:
+    RunRecorder = later("app.work.run_history", "RunRecorder")
+    keep_run = later("app.work.run_history", "keep_run")
+    kept_runs = later("app.work.run_history", "kept_runs")
+    runs_store = later("app.work.run_history", "runs_store")
 
 
 class HistoryController(QObject):
@@ -33,13 +44,18 @@ class HistoryController(QObject):
         """``names``: the model's name and the engine's build, asked at the start of a run."""
         super().__init__(parent)
         self._jobs, self._run, self._names = jobs, run, names
-        self._store = runs_store(paths)
+        self._paths = paths
         self._recorder: RunRecorder | None = None
         self._phase = run.state.phase
         self.runs: tuple[RunRecord, ...] = ()
         run.changed.connect(self._on_run_changed)
         run.sample_added.connect(self._on_sample)
         run.log_added.connect(self._on_log)
+
+    @cached_property
+    def _store(self) -> LearnedStore:
+        """Made by the first job that reads or writes."""
+        return runs_store(self._paths)
 
     def load(self) -> None:
         """Read the kept runs, in the background."""

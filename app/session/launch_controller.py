@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from app.common.later import later
 from app.common.paths import AppPaths
 from app.common.problem import Problem, Severity
-from app.engine.leftovers import RunningServer, kill_leftover
-from app.engine.locate import EngineBinary
 from app.hardware.types import HardwareSnapshot
 from app.planner.types import Plan
 from app.session.board_controller import BoardController
@@ -22,9 +22,18 @@ from app.session.jobs import JobRunner
 from app.session.machine_controller import FreeReason, MachineController
 from app.session.run_controller import RunController
 from app.words import say
-from app.work.before_launch import LaunchAnswer, LaunchLook, LaunchQuestion, fits_now, look_before_launch
-from app.work.doctor_text import fix_sentence
 from app.work.effort import MAKE_FULL, MAKE_QUIET, STAY
+
+if TYPE_CHECKING:
+    from app.engine.leftovers import RunningServer, kill_leftover
+    from app.engine.locate import EngineBinary
+    from app.work.before_launch import LaunchAnswer, LaunchLook, LaunchQuestion, fits_now, look_before_launch
+    from app.work.doctor_text import fix_sentence
+else:
+    kill_leftover = later("app.engine.leftovers", "kill_leftover")
+    fits_now = later("app.work.before_launch", "fits_now")
+    look_before_launch = later("app.work.before_launch", "look_before_launch")
+    fix_sentence = later("app.work.doctor_text", "fix_sentence")
 
 
 @dataclass(frozen=True, slots=True)

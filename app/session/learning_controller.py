@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.common.later import later
 from app.common.paths import AppPaths
 from app.common.problem import Problem
-from app.diagnose.buffers import BufferRow
 from app.monitor.sample import Sample
 from app.planner.learned import NOTHING_LEARNED, Learned
 from app.planner.types import Plan
@@ -21,21 +23,36 @@ from app.session.jobs import JobRunner
 from app.session.machine_controller import MachineController
 from app.session.run_controller import RunController
 from app.session.state import RunPhase
-from app.work.learned import LearnedStore
-from app.work.learned_launch import LaunchWatch, cards_used
-from app.work.learned_memory import (
-    LoadedLearning,
-    PlanContext,
-    forget_memory,
-    from_buffers,
-    from_verification,
-    learn_figures,
-    learn_overheads,
-    load_learned,
-    plan_context,
-)
-from app.work.speed_history import learn_speeds
-from app.work.verifying import Verification
+
+if TYPE_CHECKING:
+    from app.diagnose.buffers import BufferRow
+    from app.work.learned import LearnedStore
+    from app.work.learned_launch import LaunchWatch, cards_used
+    from app.work.learned_memory import (
+        LoadedLearning,
+        PlanContext,
+        forget_memory,
+        from_buffers,
+        from_verification,
+        learn_figures,
+        learn_overheads,
+        load_learned,
+        plan_context,
+    )
+    from app.work.speed_history import learn_speeds
+    from app.work.verifying import Verification
+else:
+    LaunchWatch = later("app.work.learned_launch", "LaunchWatch")
+    cards_used = later("app.work.learned_launch", "cards_used")
+    forget_memory = later("app.work.learned_memory", "forget_memory")
+    from_buffers = later("app.work.learned_memory", "from_buffers")
+    from_verification = later("app.work.learned_memory", "from_verification")
+    learn_figures = later("app.work.learned_memory", "learn_figures")
+    learn_overheads = later("app.work.learned_memory", "learn_overheads")
+    load_learned = later("app.work.learned_memory", "load_learned")
+    plan_context = later("app.work.learned_memory", "plan_context")
+    learn_speeds = later("app.work.speed_history", "learn_speeds")
+    LearnedStore = later("app.work.learned", "LearnedStore")
 
 _BEFORE_S = 0.25
 """A look at the cards that takes longer may already see the server that is starting."""
@@ -72,7 +89,7 @@ class LearningController(QObject):
     ) -> None:
         super().__init__(parent)
         self._jobs = jobs
-        self._store = LearnedStore(paths.learned_file)
+        self._paths = paths
         self._run = run
         self._board = board
         self._machine = machine
@@ -83,6 +100,11 @@ class LearningController(QObject):
         run.changed.connect(self._on_run_changed)
         run.sample_added.connect(self._on_sample)
         run.log_added.connect(self._on_log)
+
+    @cached_property
+    def _store(self) -> LearnedStore:
+        """Made by the first job that reads or writes."""
+        return LearnedStore(self._paths.learned_file)
 
     def load(self) -> None:
         """Read what was learned before."""

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.diagnose.machine_upgrades import Judgement
+from app.common.later import later
 from app.hardware.types import HardwareSnapshot
 from app.model.types import ModelInfo
 from app.planner.devices import DeviceWishes
 from app.planner.types import Wishes
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
-from app.work.machine_verdict import judge_machine
+
+if TYPE_CHECKING:
+    from app.diagnose.machine_upgrades import Judgement
+    from app.work.machine_verdict import judge_machine
+else:
+    judge_machine = later("app.work.machine_verdict", "judge_machine")
 
 _SETTLE_MS = 400
 

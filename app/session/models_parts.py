@@ -1,11 +1,11 @@
-"""The controllers around getting and having models, made for one session."""
+"""The controllers around getting and having models, made when somebody first looks at models."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.common.capabilities import Capabilities
-from app.session.first_run_controller import FirstRunController
 from app.session.hub_controller import HubController
 from app.session.jobs import JobRunner
 from app.session.library_controller import LibraryController, LibrarySurroundings
@@ -17,10 +17,21 @@ if TYPE_CHECKING:
     from app.session.app_session import AppSession
 
 
-def models_parts(
-    session: AppSession, jobs: JobRunner, engine: Callable[[], EngineHandle | None]
-) -> tuple[LibraryController, HubController, FirstRunController]:
-    """Library, hub and first run. The session's learning has been made before."""
+@dataclass(frozen=True, slots=True)
+class ModelsParts:
+    """What a session has of them."""
+
+    library: LibraryController
+    hub: HubController
+
+    def close(self) -> None:
+        """End a search and a download."""
+        self.library.close()
+        self.hub.close()
+
+
+def models_parts(session: AppSession, jobs: JobRunner, engine: Callable[[], EngineHandle | None]) -> ModelsParts:
+    """Library and hub. The session's learning has been made before."""
 
     def capabilities() -> Capabilities:
         return capabilities_of(engine())
@@ -31,4 +42,4 @@ def models_parts(
     library = LibraryController(jobs, session.paths, around, session)
     hub = HubController(jobs, library.judge, lambda: session.settings, lambda: library.download_folder, session)
     library.failed.connect(session.message_raised)
-    return library, hub, FirstRunController(lambda: session.settings, session.change_settings, session)
+    return ModelsParts(library, hub)

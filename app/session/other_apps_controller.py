@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from app.common.later import later
 from app.common.problem import Problem
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
-from app.work.other_apps import AppAccess, AppAnswer, ask_as_an_app
+
+if TYPE_CHECKING:
+    from app.work.other_apps import AppAccess, AppAnswer, ask_as_an_app
+else:
+    ask_as_an_app = later("app.work.other_apps", "ask_as_an_app")
 
 
 class OtherAppsController(QObject):

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.common.later import later
 from app.common.problem import Problem
 from app.planner.types import Wishes
 from app.session.board_controller import BoardController
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.words import say, say_problem
-from app.work.foreign_settings import as_text, read_foreign_file
-from app.work.outside_settings import outside_settings
-from app.work.pasting import PasteCheck, check_paste
+
+if TYPE_CHECKING:
+    from app.work.foreign_settings import as_text, read_foreign_file
+    from app.work.outside_settings import outside_settings
+    from app.work.pasting import PasteCheck, check_paste
+else:
+    as_text = later("app.work.foreign_settings", "as_text")
+    read_foreign_file = later("app.work.foreign_settings", "read_foreign_file")
+    outside_settings = later("app.work.outside_settings", "outside_settings")
+    check_paste = later("app.work.pasting", "check_paste")
 
 _PAUSE_MS = 250
 """Typing goes on before a check begins."""

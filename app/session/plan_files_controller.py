@@ -5,24 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.common.later import later
 from app.common.problem import Problem, ProblemError, Severity, fail
-from app.engine.locate import EngineBinary
 from app.hardware.types import CpuInfo
-from app.planner.compare import PlanDifference, compare_plans
 from app.planner.types import Plan
 from app.session.board_controller import BoardController
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.words import say, say_problem
-from app.work.exporting import command_text, export_any, export_plan
-from app.work.plan_file import SavedPlan, read_plan_file
-from app.work.plan_opening import open_plan
-from app.work.plan_shelf import Labels, labels_of, write_labels
 from app.work.planning import plan_and_notes
-from app.work.stress_stamp import StressStamp
+
+if TYPE_CHECKING:
+    from app.engine.locate import EngineBinary
+    from app.planner.compare import PlanDifference, compare_plans
+    from app.work.exporting import command_text, export_any, export_plan
+    from app.work.plan_file import SavedPlan, read_plan_file
+    from app.work.plan_opening import open_plan
+    from app.work.plan_shelf import Labels, labels_of, write_labels
+    from app.work.stress_stamp import StressStamp
+else:
+    compare_plans = later("app.planner.compare", "compare_plans")
+    command_text = later("app.work.exporting", "command_text")
+    export_any = later("app.work.exporting", "export_any")
+    export_plan = later("app.work.exporting", "export_plan")
+    read_plan_file = later("app.work.plan_file", "read_plan_file")
+    open_plan = later("app.work.plan_opening", "open_plan")
+    Labels = later("app.work.plan_shelf", "Labels")
+    labels_of = later("app.work.plan_shelf", "labels_of")
+    write_labels = later("app.work.plan_shelf", "write_labels")
 
 _MOST_RECENT = 8
 

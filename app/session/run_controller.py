@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
+from app.common.later import later
 from app.common.paths import AppPaths
 from app.common.problem import ProblemError
-from app.diagnose.buffers import compare_buffers
-from app.diagnose.placement_check import placement_findings
-from app.engine.events import BuffersKnown, EngineEvent, Exited, LoadProgress, LogLine, Ready, Starting
-from app.engine.locate import EngineBinary
-from app.engine.logparse import EngineBuffer
-from app.engine.process import ServerProcess, start_server
 from app.hardware.types import HardwareSnapshot
-from app.monitor.loop import MonitorLoop
 from app.monitor.ring import RingBuffer
 from app.monitor.sample import Sample
 from app.planner.types import Plan
@@ -25,8 +20,25 @@ from app.session.chat_controller import ChatController
 from app.session.jobs import JobRunner
 from app.session.sleep_watch import SleepWatch
 from app.session.state import ChatState, RunPhase, RunState
-from app.work.launching import command_differs, launch_spec
-from app.work.watching import PERIOD_S, samplers_for
+
+if TYPE_CHECKING:
+    from app.diagnose.buffers import compare_buffers
+    from app.diagnose.placement_check import placement_findings
+    from app.engine.events import EngineEvent, Exited
+    from app.engine.locate import EngineBinary
+    from app.engine.logparse import EngineBuffer
+    from app.engine.process import ServerProcess, start_server
+    from app.monitor.loop import MonitorLoop
+    from app.work.launching import command_differs, launch_spec
+    from app.work.watching import samplers_for
+else:
+    compare_buffers = later("app.diagnose.buffers", "compare_buffers")
+    placement_findings = later("app.diagnose.placement_check", "placement_findings")
+    start_server = later("app.engine.process", "start_server")
+    MonitorLoop = later("app.monitor.loop", "MonitorLoop")
+    command_differs = later("app.work.launching", "command_differs")
+    launch_spec = later("app.work.launching", "launch_spec")
+    samplers_for = later("app.work.watching", "samplers_for")
 
 _HISTORY = 2400
 """20 minutes at 2 Hz."""
@@ -184,6 +196,8 @@ class RunController(QObject):
     def _on_event(self, number: int, event: EngineEvent) -> None:
         if number != self._number:
             return
+        from app.engine.events import BuffersKnown, Exited, LoadProgress, LogLine, Ready, Starting  # with a server
+
         match event:
             case LogLine():
                 self._add_log(event.text)
@@ -225,6 +239,8 @@ class RunController(QObject):
         server, snapshot = self._server, self._snapshot
         if server is None or snapshot is None or server.pid is None:
             return
+        from app.work.watching import PERIOD_S
+
         samplers = samplers_for(snapshot, server.pid, url, self.state.api_key, lambda: server.buffers)
         self._monitor = MonitorLoop(samplers, PERIOD_S, lambda sample: self._sample.emit(number, sample))
         self._monitor.start()

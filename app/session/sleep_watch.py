@@ -7,14 +7,21 @@ and does not answer. Clocks are read every ten seconds while a server runs, and 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.common.later import later
 from app.common.problem import Problem, Severity
-from app.engine.client import ServerClient
-from app.hardware.sleep_time import slept_s
 from app.session.jobs import JobRunner
 from app.session.state import RunPhase, RunState
+
+if TYPE_CHECKING:
+    from app.engine.client import ServerClient
+    from app.hardware.sleep_time import slept_s
+else:
+    ServerClient = later("app.engine.client", "ServerClient")
+    slept_s = later("app.hardware.sleep_time", "slept_s")
 
 _LOOK_MS = 10_000
 _NO_SLEEP_S = 3.0

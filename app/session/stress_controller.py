@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
+from app.common.later import later
 from app.common.paths import AppPaths
 from app.common.problem import Problem, ProblemError
 from app.hardware.types import HardwareSnapshot
@@ -16,9 +19,19 @@ from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.session.run_controller import RunController
 from app.session.state import RunPhase
-from app.work.learned import LearnedStore
-from app.work.stress import StressCancelledError, StressEngine, StressProgress, StressTarget, stress_server
-from app.work.stress_stamp import StressStamp, command_of, fits_engine, keep_stamp, kept_stamps
+from app.work.stress_stamp import StressStamp, command_of, fits_engine
+
+if TYPE_CHECKING:
+    from app.work.learned import LearnedStore
+    from app.work.stress import StressEngine, StressProgress, StressTarget, stress_server
+    from app.work.stress_stamp import keep_stamp, kept_stamps
+else:
+    LearnedStore = later("app.work.learned", "LearnedStore")
+    StressProgress = later("app.work.stress", "StressProgress")
+    StressTarget = later("app.work.stress", "StressTarget")
+    stress_server = later("app.work.stress", "stress_server")
+    keep_stamp = later("app.work.stress_stamp", "keep_stamp")
+    kept_stamps = later("app.work.stress_stamp", "kept_stamps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +59,18 @@ class StressController(QObject):
     ) -> None:
         super().__init__(parent)
         self._jobs, self._run, self._around = jobs, run, around
-        self._store = LearnedStore(paths.learned_file)
+        self._paths = paths
         self._stop: threading.Event | None = None
         self._number = 0
         self._stamps: dict[str, StressStamp] = {}
         self.state = StressState()
         self._progress.connect(self._on_progress, Qt.ConnectionType.QueuedConnection)
         run.changed.connect(self._on_run_changed)
+
+    @cached_property
+    def _store(self) -> LearnedStore:
+        """Made by the first job that reads or writes."""
+        return LearnedStore(self._paths.learned_file)
 
     def load(self) -> None:
         """Read the stamps of earlier sessions."""
@@ -101,6 +119,8 @@ class StressController(QObject):
         number = self._number
 
         def work() -> StressStamp | None:
+            from app.work.stress import StressCancelledError
+
             try:
                 told = stress_server(
                     plan, target, engine, snapshot, depth, lambda p: self._progress.emit(number, p), stop

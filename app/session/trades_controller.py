@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.common.later import later
 from app.planner.plan import PlanInputs
-from app.planner.second_gpu import SecondGpu, second_gpu
-from app.planner.trades import Trade, trades
 from app.planner.types import Plan
 from app.session.jobs import JobRunner
+
+if TYPE_CHECKING:
+    from app.planner.second_gpu import SecondGpu, second_gpu
+    from app.planner.trades import Trade, trades
+else:
+    second_gpu = later("app.planner.second_gpu", "second_gpu")
+    trades = later("app.planner.trades", "trades")
 
 _SETTLE_MS = 300
 """A drag makes many plans; each offer is a plan of its own, so only the one that stays is asked about."""

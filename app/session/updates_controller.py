@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from app.common.later import later
 from app.common.paths import AppPaths
 from app.common.problem import Problem
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.settings import Settings
-from app.work.updates import Updates, look_for_updates
+
+if TYPE_CHECKING:
+    from app.work.updates import Updates, look_for_updates
+else:
+    look_for_updates = later("app.work.updates", "look_for_updates")
 
 
 class UpdatesController(QObject):

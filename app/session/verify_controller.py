@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.common.later import later
 from app.common.paths import AppPaths
 from app.common.problem import Problem
 from app.engine.locate import EngineBinary
 from app.planner.types import Plan
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
-from app.work.verifying import Verification, verify_plan
+
+if TYPE_CHECKING:
+    from app.work.verifying import Verification, verify_plan
+else:
+    verify_plan = later("app.work.verifying", "verify_plan")
 
 _SETTLE_MS = 350
 """A drag sends many plans; the engine is asked about the one that stays."""

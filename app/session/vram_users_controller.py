@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QObject, Signal, Slot
 
+from app.common.later import later
 from app.hardware.types import HardwareSnapshot
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
-from app.work.vram_users import CardUsers, look_at_users
+
+if TYPE_CHECKING:
+    from app.work.vram_users import CardUsers, look_at_users
+else:
+    look_at_users = later("app.work.vram_users", "look_at_users")
 
 _FRESH_MS = 5_000
 """Younger answers are shown again instead of asking anew."""

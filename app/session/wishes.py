@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.common.capabilities import Capabilities
 from app.common.problem import Problem
@@ -11,9 +11,18 @@ from app.monitor.ring import RingBuffer
 from app.planner.types import Card, Plan
 from app.session.board_controller import BoardController
 from app.session.chat_controller import ChatController
+from app.session.machine_controller import MachineController
 from app.session.run_controller import RunController
 from app.session.state import ChatState, RunState
+from app.session.trades_controller import TradesController
+from app.session.verify_controller import VerifyController
 from app.work.engines import capabilities_of
+
+if TYPE_CHECKING:
+    from app.hardware.types import HardwareSnapshot
+    from app.planner.second_gpu import SecondGpu
+    from app.planner.trades import Trade
+    from app.work.verifying import Verification
 
 
 class BoardWishes:
@@ -128,3 +137,61 @@ class RunWishes:
     def stop_answer(self) -> None:
         """Stop the answer at once; the server goes on."""
         self._run.stop_answer()
+
+
+class MachineWishes:
+    """The part that shows the machine."""
+
+    machine: MachineController
+
+    @property
+    def hardware(self) -> HardwareSnapshot | None:
+        """The machine, or None while it is being looked at."""
+        return self.machine.hardware
+
+    @property
+    def is_this_machine(self) -> bool:
+        """False while the plan is for a saved machine, whose RAM cannot be measured here."""
+        return not self.machine.is_saved
+
+    def refresh_hardware(self) -> None:
+        """Look at this machine again (also after a saved one was shown)."""
+        self.machine.look_again()
+
+    def measure_ram(self) -> None:
+        """Measure RAM reading; then ``hardware_changed``. A saved machine's figures are not mixed with this one's."""
+        self.machine.measure()
+
+
+class PlanAnswers:
+    """What was worked out about the plan on the board, by the engine and by ourselves."""
+
+    _board: BoardController
+    _verify: VerifyController
+    _trades: TradesController
+
+    @property
+    def verification(self) -> Verification | None:
+        """The engine's own figures for the plan on the board; None until it has answered."""
+        return self._verify.result
+
+    @property
+    def verification_problem(self) -> Problem | None:
+        """Why the engine would not load the plan on the board, as it says itself."""
+        return self._verify.problem
+
+    @property
+    def trades(self) -> tuple[Trade, ...] | None:
+        """What the plan could have for something else, the best first; None while that is being worked out."""
+        return self._trades.result
+
+    @property
+    def second_gpu(self) -> SecondGpu | None:
+        """Is the second GPU worth it; None with one card, and until it is worked out."""
+        return self._trades.second_gpu
+
+    def apply_trade(self, index: int) -> None:
+        """Take one of the offers in ``trades``; nothing happens for one that only the user can take."""
+        offers = self.trades or ()
+        if 0 <= index < len(offers):
+            self._board.apply_trade(offers[index])

@@ -6,17 +6,19 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from app.common.problem import Problem, ProblemError, Severity
 from app.model._file_role import FileRole
 from app.model._files import extended_path
 from app.model.side_files import NO_FILES, SideFile, SideFiles, read_side_file
 from app.model.types import ModelInfo
-from app.planner.command_import import ImportedCommand
 from app.planner.plan import PlanInputs
 from app.planner.types import Wishes
 from app.work.models import open_model
+
+if TYPE_CHECKING:
+    from app.planner.command_import import ImportedCommand
 
 _KEPT = 16
 File = TypeVar("File", SideFile, ModelInfo)

@@ -6,13 +6,22 @@ by an answer, which shows beforehand what becomes of the command.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from app.common.capabilities import Capabilities
+from app.common.later import later
 from app.common.problem import ParamValue, Problem, Severity
 from app.hardware.types import PowerInfo
-from app.planner.compare import option_changes
 from app.planner.types import Plan
 from app.settings import Settings
-from app.work.before_launch import LaunchAnswer, LaunchQuestion
+
+if TYPE_CHECKING:
+    from app.planner.compare import option_changes
+    from app.work.before_launch import LaunchAnswer, LaunchQuestion
+else:
+    option_changes = later("app.planner.compare", "option_changes")
+    LaunchAnswer = later("app.work.before_launch", "LaunchAnswer")
+    LaunchQuestion = later("app.work.before_launch", "LaunchQuestion")
 
 MAKE_QUIET, MAKE_FULL, STAY = "make_quiet", "make_full", "stay"
 """Answers: change the plan in this way and launch, or launch it as it is."""

@@ -7,13 +7,23 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from app.common.later import later
 from app.common.paths import AppPaths
 from app.common.problem import Problem, ProblemError, fail
-from app.engine.identity import quick_look
-from app.engine.locate import EngineBinary, engine_at, find_engine, installed_engines
-from app.work.engine_knowing import know_engine
 from app.work.engine_store import EngineStore, KnownEngine, NotedPlan, load_store, update_store
+
+if TYPE_CHECKING:
+    from app.engine.identity import quick_look
+    from app.engine.locate import EngineBinary, engine_at, find_engine, installed_engines
+    from app.work.engine_knowing import know_engine
+else:
+    quick_look = later("app.engine.identity", "quick_look")
+    engine_at = later("app.engine.locate", "engine_at")
+    find_engine = later("app.engine.locate", "find_engine")
+    installed_engines = later("app.engine.locate", "installed_engines")
+    know_engine = later("app.work.engine_knowing", "know_engine")
 
 
 @dataclass(frozen=True, slots=True)

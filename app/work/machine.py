@@ -6,18 +6,36 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from app.common.later import later
 from app.common.paths import AppPaths, app_paths
 from app.common.problem import ProblemError
-from app.engine.devices import list_devices
-from app.engine.locate import EngineBinary
-from app.hardware.bandwidth import cache_bytes, measure_ram_read_gbs, reading_cpus
-from app.hardware.devices import with_engine_devices
-from app.hardware.free_now import FreeNow, engine_tells_free, read_free, with_free
-from app.hardware.probe import probe
 from app.hardware.types import HardwareSnapshot
-from app.work.bandwidth_store import keep_bandwidth, with_bandwidth, with_known_bandwidth
-from app.work.learned import LearnedStore
+
+if TYPE_CHECKING:
+    from app.engine.devices import list_devices
+    from app.engine.locate import EngineBinary
+    from app.hardware.bandwidth import cache_bytes, measure_ram_read_gbs, reading_cpus
+    from app.hardware.devices import with_engine_devices
+    from app.hardware.free_now import FreeNow, engine_tells_free, read_free, with_free
+    from app.hardware.probe import probe
+    from app.work.bandwidth_store import keep_bandwidth, with_bandwidth, with_known_bandwidth
+    from app.work.learned import LearnedStore
+else:
+    list_devices = later("app.engine.devices", "list_devices")
+    cache_bytes = later("app.hardware.bandwidth", "cache_bytes")
+    measure_ram_read_gbs = later("app.hardware.bandwidth", "measure_ram_read_gbs")
+    reading_cpus = later("app.hardware.bandwidth", "reading_cpus")
+    with_engine_devices = later("app.hardware.devices", "with_engine_devices")
+    engine_tells_free = later("app.hardware.free_now", "engine_tells_free")
+    read_free = later("app.hardware.free_now", "read_free")
+    with_free = later("app.hardware.free_now", "with_free")
+    probe = later("app.hardware.probe", "probe")
+    keep_bandwidth = later("app.work.bandwidth_store", "keep_bandwidth")
+    with_bandwidth = later("app.work.bandwidth_store", "with_bandwidth")
+    with_known_bandwidth = later("app.work.bandwidth_store", "with_known_bandwidth")
+    LearnedStore = later("app.work.learned", "LearnedStore")
 
 
 def look_at_machine(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from app.common.jsonable import from_json, to_json
 from app.engine.timings import Request, RequestLog, without_prompt
@@ -21,7 +22,9 @@ from app.planner.plan import kv_settings
 from app.planner.speed_run import RECENT_RUNS, SpeedRun
 from app.planner.token_work import card_crossings, token_work, whole_prompt
 from app.planner.types import Plan
-from app.work.learned import LearnedStore
+
+if TYPE_CHECKING:
+    from app.work.learned import LearnedStore
 
 SPEED = "speed"
 _LEAST_WRITTEN, _LEAST_WRITTEN_FIRST = 16, 64

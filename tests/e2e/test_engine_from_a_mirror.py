@@ -9,7 +9,7 @@ import pytest
 from app.common.paths import app_paths
 from app.engine.ports import free_port
 from app.session.app_session import AppSession
-from app.session.engines_controller import GetPhase
+from app.session.engine_getter import GetPhase
 from app.session.state import EnginePhase, RunPhase
 from tests.tools.file_server import FileServer
 from tests.tools.releases import Mirror, folder_tar_gz, name_of

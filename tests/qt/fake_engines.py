@@ -9,7 +9,7 @@ from app.engine.identity import EngineKind, FileStamp
 from app.engine.release import parse_releases
 from app.engine.release_choice import Target, offers
 from app.hardware.types import GpuInfo
-from app.session.engines_controller import GetState
+from app.session.engine_getter import GetState
 from app.work.engine_registry import EngineList
 from app.work.engine_store import EngineSource, EngineStore, KnownEngine
 from tests.tools.releases import WINDOWS_NAMES, asset, listing

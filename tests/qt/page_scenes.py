@@ -10,7 +10,7 @@ from app.common.problem import Problem
 from app.hardware.snapshot_file import load_snapshot
 from app.hardware.types import HardwareSnapshot
 from app.monitor.sample import Sample
-from app.session.engines_controller import GetPhase
+from app.session.engine_getter import GetPhase
 from app.session.state import EnginePhase, EngineState, RunPhase, RunState
 from app.ui.dialogs.get_engine import GetEngineDialog
 from app.ui.pages.machine import MachinePage

@@ -8,7 +8,8 @@ import pytest
 
 from app.common.paths import app_paths
 from app.hardware.snapshot_file import load_snapshot
-from app.session.engines_controller import EnginesController, GetPhase
+from app.session.engine_getter import GetPhase
+from app.session.engines_controller import EnginesController
 from app.session.jobs import JobRunner
 from app.settings import Settings
 from app.work.engine_store import load_store

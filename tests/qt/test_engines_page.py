@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel
 
 from app.common.problem import Problem
-from app.session.engines_controller import GetPhase
+from app.session.engine_getter import GetPhase
 from app.ui.dialogs.get_engine import GetEngineDialog, progress_text
 from app.ui.pages.plan_header import PlanHeader
 from app.ui.pages.settings import SettingsPage
@@ -73,7 +73,7 @@ def test_that_a_folder_is_added_unless_the_choice_is_cancelled(card, session, mo
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: next(answers))
     card.add_button.click()
     card.add_button.click()
-    assert session.engines.wished == [("add", "/opt/my engine")]
+    assert session.engines.wished == [("add", str(Path("/opt/my engine")))]
 
 
 def test_that_the_keyboard_reaches_every_engine(card, session, qtbot):

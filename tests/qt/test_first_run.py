@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.common.problem import Problem
-from app.session.engines_controller import GetPhase
+from app.session.engine_getter import GetPhase
 from app.session.first_run_controller import Step
 from app.session.state import ChatPhase, ChatState, EnginePhase, EngineState, RunPhase, RunState
 from app.ui.dialogs.download import DownloadDialog

@@ -22,7 +22,7 @@ from typing_extensions import override
 
 from app.common.problem import Problem, ProblemError
 from app.engine.release_choice import Offer
-from app.session.engines_controller import GetPhase, GetState
+from app.session.engine_getter import GetPhase, GetState
 from app.ui.pages.settings_engines import ToneLine
 from app.ui.theme.fonts import mono_font
 from app.ui.widgets.buttons import PlainButton, PrimaryButton

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from app.common.units import size_text
-from app.session.engines_controller import GetPhase
+from app.session.engine_getter import GetPhase
 from app.session.first_run_controller import Step
 from app.session.state import EnginePhase
 from app.ui.dialogs.get_engine import package_title, progress_text
