@@ -141,6 +141,18 @@ class PlanFilesController(QObject):
 
         self._jobs.run(lambda: read_plan_file(Path(path)), on_read)
 
+    def open_with_model(self, path: str, model: str) -> None:
+        """The same with the plan's own model, which is opened first."""
+
+        def on_read(saved: SavedPlan | None, error: Exception | None) -> None:
+            if saved is None:
+                self.message_raised.emit(problem_of(error))
+            else:
+                self._waiting = saved
+                self.model_wanted.emit(model)
+
+        self._jobs.run(lambda: read_plan_file(Path(path)), on_read)
+
     def _show(self, saved: SavedPlan) -> None:
         inputs = self._board.inputs_for(saved.wishes)
         if inputs is None:
