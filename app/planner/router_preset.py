@@ -20,6 +20,16 @@ _OF_THE_ROUTER = frozenset(
 )
 
 
+_TAKEN = ("*", "default")
+"""Sections that mean something else to the engine: settings of every model (common/preset.cpp:292, 339)."""
+
+
+def section_name(text: str) -> str:
+    """The name of a section, by which a request asks for the model: without brackets, comment signs and blanks."""
+    name = re.sub(r"[\[\]#;\s]+", "-", text).strip("-") or "model"
+    return f"{name}-model" if name in _TAKEN else name
+
+
 class PresetValueError(ValueError):
     """A value that the file cannot carry (``#``, ``;`` or a line break in it); ``option`` says which."""
 
@@ -33,7 +43,7 @@ def router_preset(argv: Sequence[str], section: str, capabilities: Capabilities,
 
     Raises PresetValueError.
     """
-    name = re.sub(r"[\[\]#;\s]+", "-", section).strip("-") or "model"
+    name = section_name(section)
     values: dict[str, str] = {}
     for given in parse_argv(argv, capabilities):
         if not given.flag or given.flag in _OF_THE_ROUTER:

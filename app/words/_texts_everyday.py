@@ -145,7 +145,9 @@ _SHELF: Entries = {
         "No plan is kept for this model yet. Give the plan on the board a name, write down what it is for, and keep it.",
         "此模型还没有保存的方案。给当前方案起个名字，写下用途，然后保存。",
     ),
+    "shelf.all": ("Of all models", "显示所有模型"),
     "shelf.column.name": ("Name", "名称"),
+    "shelf.column.model": ("Model", "模型"),
     "shelf.column.context": ("Context", "上下文"),
     "shelf.column.saved": ("Saved", "保存时间"),
     "shelf.column.note": ("Note", "备注"),
@@ -163,6 +165,23 @@ _SHELF: Entries = {
     "shelf.router_note": (
         "One file for llama-server --models-preset, with a section for each marked plan",
         "生成一个用于 llama-server --models-preset 的文件，每个选中的方案一节",
+    ),
+    "shelf.router_run": ("Start it with: {command}", "启动命令：{command}"),
+    "shelf.router_one": (
+        "Every plan was made for the whole machine: with --models-max 1 one model leaves before the next is loaded.",
+        "每个方案都按整台电脑制定：使用 --models-max 1 时，加载下一个模型前会先卸载当前模型。",
+    ),
+    "problem.router_exported": (
+        "Written to {path}. Start it with {command}; requests ask for a model by the name {names}.",
+        "已写入 {path}。启动命令：{command}；请求中用模型名 {names} 指定模型。",
+    ),
+    "problem.router_lost": (
+        "These models are not where their plans say: {paths}. The router will refuse them until they are back.",
+        "以下模型不在方案记录的位置：{paths}。在恢复之前，路由无法加载它们。",
+    ),
+    "problem.preset_no_command": (
+        "The plan {name} holds no command, so it has no model to load. Open it with its model and keep it once more.",
+        "方案 {name} 中没有命令，无法确定要加载的模型。请打开它和对应的模型，再保存一次。",
     ),
     "shelf.open": ("Open", "打开"),
 }

@@ -18,10 +18,11 @@ from pathlib import Path, PurePath
 
 from app.common.capabilities import Capabilities
 from app.common.paths import AppPaths
+from app.common.patient import rename_patiently
 from app.common.problem import fail
 from app.model.types import ModelInfo
-from app.planner.router_preset import PresetValueError, router_preset
-from app.work.patient import rename_patiently
+from app.planner.router_preset import PresetValueError, router_preset, section_name
+from app.words import say
 
 LONGEST_NAME = 80
 LONGEST_NOTE = 4000
@@ -41,13 +42,25 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class ShelfPlan:
-    """A kept plan. ``saved_at_s``: seconds since 1970. ``n_ctx`` None: the file does not say."""
+    """A kept plan. ``saved_at_s``: seconds since 1970. ``n_ctx`` None: the file does not say. ``model``: its name, or
+    its file's."""
 
     path: str
     labels: Labels
     saved_at_s: float
     n_ctx: int | None
     argv: tuple[str, ...]
+    model: str = ""
+
+    @property
+    def model_path(self) -> str | None:
+        """The model's file, as the plan's command names it."""
+        at = next((i for i, word in enumerate(self.argv[:-1]) if word in ("-m", "--model")), None)
+        return None if at is None else self.argv[at + 1]
+
+    def is_of(self, model: ModelInfo) -> bool:
+        """Was it kept for this very file?"""
+        return self.model_path == model.path
 
 
 def shelf_folder(paths: AppPaths) -> Path:
@@ -66,8 +79,9 @@ def new_plan_path(paths: AppPaths, name: str) -> Path:
     return folder / f"{next(c for c in candidates if f'{c}.json'.lower() not in taken)}.json"
 
 
-def plans_of(paths: AppPaths, model: ModelInfo) -> tuple[ShelfPlan, ...]:
-    """The kept plans of a model, the newest first; files that are no plan are passed over. Never raises."""
+def plans_of(paths: AppPaths, model: ModelInfo | None) -> tuple[ShelfPlan, ...]:
+    """The kept plans of a model (None: of all), the newest first; files that are no plan are passed over. Never
+    raises."""
     folder = shelf_folder(paths)
     found = (_read(folder / name, model) for name in _names(folder)[:_MOST_PLANS])
     return tuple(sorted((p for p in found if p is not None), key=lambda plan: -plan.saved_at_s))
@@ -102,17 +116,21 @@ def remove_plan(path: Path) -> None:
         raise fail("export_failed", path=str(path), why=error.strerror or type(error).__name__) from error
 
 
-def export_router(path: Path, plans: Sequence[ShelfPlan], capabilities: Capabilities) -> None:
-    """Write one preset file for the engine's router with a section for each plan, named as the plans are.
+def export_router(path: Path, plans: Sequence[ShelfPlan], capabilities: Capabilities) -> tuple[str, ...]:
+    """Write one preset file for the engine's router with a section for each plan, named as the plans are; of different
+    models, if they are. The names that a request asks for, in their order.
 
-    Raises ``preset_cannot_carry`` or ``export_failed``.
+    Raises ``preset_no_command`` (a plan whose file holds none), ``preset_cannot_carry`` or ``export_failed``.
     """
-    sections: list[str] = []
-    used: set[str] = set()
+    notes = (say("shelf.router_run", command=router_command(path)), say("shelf.router_one"))
+    sections = ["".join("; " + re.sub(r"[\r\n]+", " ", note) + "\n" for note in notes)]
+    used: list[str] = []
     for plan in plans:
-        name = plan.labels.name or PurePath(plan.path).stem
+        name = section_name(plan.labels.name or PurePath(plan.path).stem)
         unique = next(n for n in (name, *(f"{name}-{i}" for i in range(2, len(plans) + 2))) if n not in used)
-        used.add(unique)
+        used.append(unique)
+        if plan.model_path is None:
+            raise fail("preset_no_command", name=name)
         try:
             sections.append(router_preset(plan.argv, unique, capabilities))
         except PresetValueError as error:
@@ -122,6 +140,18 @@ def export_router(path: Path, plans: Sequence[ShelfPlan], capabilities: Capabili
     except (OSError, UnicodeEncodeError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
         raise fail("export_failed", path=str(path), why=why) from error
+    return tuple(used)
+
+
+def router_command(path: Path) -> str:
+    """What starts the router. One model at a time: every plan was made for the whole machine."""
+    return f'llama-server --models-preset "{path}" --models-max 1'
+
+
+def lost_models(plans: Sequence[ShelfPlan]) -> tuple[str, ...]:
+    """Models of these plans that are not where the plans say, each once."""
+    lost = (plan.model_path for plan in plans if plan.model_path and not Path(plan.model_path).is_file())
+    return tuple(dict.fromkeys(lost))
 
 
 def _names(folder: Path) -> list[str]:
@@ -131,9 +161,9 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _read(path: Path, model: ModelInfo) -> ShelfPlan | None:
+def _read(path: Path, model: ModelInfo | None) -> ShelfPlan | None:
     content = _content(path)
-    if content is None or not _is_of(content.get("model"), model):
+    if content is None or (model is not None and not _is_of(content.get("model"), model)):
         return None
     wishes, argv = content.get("wishes"), content.get("argv")
     n_ctx = wishes.get("n_ctx") if isinstance(wishes, dict) else None
@@ -143,7 +173,13 @@ def _read(path: Path, model: ModelInfo) -> ShelfPlan | None:
     except OSError:
         return None
     n_ctx = n_ctx if isinstance(n_ctx, int) and n_ctx > 0 else None
-    return ShelfPlan(str(path), _labels(content), saved_at_s, n_ctx, tuple(words))
+    return ShelfPlan(str(path), _labels(content), saved_at_s, n_ctx, tuple(words), _model_name(content.get("model")))
+
+
+def _model_name(saved: object) -> str:
+    told = [saved.get("name"), saved.get("file_name")] if isinstance(saved, dict) else []
+    name = next((text for text in told if isinstance(text, str) and text), "")
+    return " ".join(name[:LONGEST_NAME].split())
 
 
 def _is_of(saved: object, model: ModelInfo) -> bool:

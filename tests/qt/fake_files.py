@@ -36,9 +36,10 @@ class FakeShelf(QObject):
         super().__init__(parent)
         self.wished = wished
         self.plans = ()
+        self.shows_all = False
 
     def __getattr__(self, name):
-        if name not in ("look", "keep", "relabel", "remove", "open", "export_router"):
+        if name not in ("look", "keep", "relabel", "remove", "open", "export_router", "show_all"):
             raise AttributeError(name)
         return lambda *args: self.wished.append((f"shelf_{name}", *args))
 

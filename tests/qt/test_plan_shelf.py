@@ -1,6 +1,7 @@
 """The window with the plans of a model: what each button wishes, and that a name outlives the next save."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from app.work.plan_shelf import Labels, ShelfPlan
 from tests.qt import page_fixtures as fx
 from tests.qt.fake_session import FakeSession
 
+TINY = Path(__file__).parents[1] / "data" / "tiny-moe-2l.gguf"
 PLANS = (
     ShelfPlan("/plans/fast.json", Labels("Fast", "for chat\n61 tok/s"), 1_790_000_000.0, 8192, ()),
     ShelfPlan("/plans/长文档.json", Labels(), 1_780_000_000.0, None, ()),
@@ -43,7 +45,8 @@ def mark(dialog, *rows):
 
 
 def test_that_plans_are_listed_with_name_context_and_note(dialog):
-    rows = [[dialog.list.topLevelItem(r).text(c) for c in (0, 1, 3)] for r in range(2)]
+    rows = [[dialog.list.topLevelItem(r).text(c) for c in (0, 2, 4)] for r in range(2)]
+    assert dialog.list.isColumnHidden(1)
     assert rows == [["Fast", "8 192", "for chat 61 tok/s"], ["长文档", "—", ""]]
     assert dialog.empty.isHidden()
     assert not dialog.open_button.isEnabled()
@@ -95,4 +98,46 @@ def test_that_a_kept_plan_is_listed_opened_and_keeps_its_name_when_saved_again(q
     with qtbot.waitSignal(session.shelf.changed):
         session.shelf.remove(plan.path)
     assert session.shelf.plans == ()
+    session.close()
+
+
+def test_that_plans_of_all_models_become_one_preset_and_one_opens_with_its_own_model(qtbot, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("app.engine.locate.usual_folders", lambda: ())
+    ThemeManager.of_app()
+    second = tmp_path / "第二 model.gguf"
+    shutil.copyfile(TINY, second)
+    session = AppSession()
+    told = []
+    session.message_raised.connect(told.append)
+    session.start()
+    session.open_demo()
+    qtbot.waitUntil(lambda: session.plan is not None, timeout=20_000)
+    demo = session.model.path
+    with qtbot.waitSignal(session.shelf.changed):
+        session.shelf.keep(Labels("demo plan"))
+    with qtbot.waitSignal(session.model_changed):
+        session.open_model(str(second))
+    with qtbot.waitSignal(session.shelf.changed):
+        session.shelf.keep(Labels("小模型"))
+    dialog = PlanShelfDialog(session, None)
+    qtbot.addWidget(dialog)
+    with qtbot.waitSignal(session.shelf.changed):
+        dialog.all_models.click()
+    assert not dialog.list.isColumnHidden(1)
+    dialog.list.selectAll()
+    target = tmp_path / "models.ini"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
+    dialog.router.click()
+    assert [line for line in target.read_text(encoding="utf-8").splitlines() if line.startswith("model = ")] == [
+        f"model = {second}",
+        f"model = {demo}",
+    ]
+    assert "demo-plan" in next(p for p in told if p.code == "router_exported").params["names"]
+    plan = next(p for p in session.shelf.plans if p.labels.name == "demo plan")
+    with qtbot.waitSignal(session.plan_files.file_used):
+        session.shelf.open(plan.path)
+    assert session.model.path == demo
+    assert session.plan_files.path == plan.path
+    qtbot.waitUntil(lambda: session.is_idle)
     session.close()

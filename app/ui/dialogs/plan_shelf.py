@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
 from app.ui.widgets.labels import DimLabel, SectionTitle
+from app.ui.widgets.tick_box import TickBox
 from app.words import say
 from app.words.catalogue import number_text
 from app.work.plan_shelf import LONGEST_NAME, LONGEST_NOTE, Labels, ShelfPlan
@@ -29,6 +30,7 @@ from app.work.plan_shelf import LONGEST_NAME, LONGEST_NOTE, Labels, ShelfPlan
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
 
+_COLUMNS = ("name", "model", "context", "saved", "note")
 _PATH = Qt.ItemDataRole.UserRole
 
 
@@ -41,11 +43,13 @@ class PlanShelfDialog(QDialog):
         self._shelf = session.shelf
         self.setWindowTitle(say("shelf.title"))
         self.list = QTreeWidget()
-        self.list.setHeaderLabels([say(f"shelf.column.{name}") for name in ("name", "context", "saved", "note")])
+        self.list.setHeaderLabels([say(f"shelf.column.{name}") for name in _COLUMNS])
         self.list.setRootIsDecorated(False)
         self.list.setUniformRowHeights(True)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.setAccessibleName(say("shelf.title"))
+        self.all_models = TickBox(say("shelf.all"))
+        self.all_models.setChecked(self._shelf.shows_all)
         self.empty = DimLabel(say("shelf.empty"), wrap=True)
         self.name = QLineEdit()
         self.name.setMaxLength(LONGEST_NAME)
@@ -85,7 +89,11 @@ class PlanShelfDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(18, 14, 18, 16)
         column.setSpacing(8)
-        column.addWidget(SectionTitle(say("shelf.title")))
+        head = QHBoxLayout()
+        head.addWidget(SectionTitle(say("shelf.title")))
+        head.addStretch(1)
+        head.addWidget(self.all_models)
+        column.addLayout(head)
         column.addWidget(self.empty)
         column.addWidget(self.list, 1)
         column.addWidget(self.name)
@@ -98,6 +106,7 @@ class PlanShelfDialog(QDialog):
         self._shelf.changed.connect(self.refresh)
         self.list.itemSelectionChanged.connect(self._on_selection)
         self.list.itemActivated.connect(self._on_open)
+        self.all_models.toggled.connect(self._shelf.show_all)
         self.name.textChanged.connect(self._refresh_buttons)
         self.keep.clicked.connect(self._on_keep)
         self.rename.clicked.connect(self._on_rename)
@@ -121,11 +130,12 @@ class PlanShelfDialog(QDialog):
         for plan in self._shelf.plans:
             item = QTreeWidgetItem(_columns(plan))
             item.setData(0, _PATH, plan.path)
-            item.setToolTip(3, plan.labels.note)
+            item.setToolTip(_COLUMNS.index("note"), plan.labels.note)
             self.list.addTopLevelItem(item)
             item.setSelected(plan.path in marked)
-        for column in range(3):
+        for column in range(len(_COLUMNS) - 1):
             self.list.resizeColumnToContents(column)
+        self.list.setColumnHidden(_COLUMNS.index("model"), not self._shelf.shows_all)
         self.empty.setVisible(not self._shelf.plans)
         self._refresh_buttons()
 
@@ -197,4 +207,4 @@ def _name(plan: ShelfPlan) -> str:
 def _columns(plan: ShelfPlan) -> list[str]:
     saved = datetime.fromtimestamp(plan.saved_at_s).astimezone()
     context = "—" if plan.n_ctx is None else number_text(plan.n_ctx)
-    return [_name(plan), context, f"{saved:%Y-%m-%d %H:%M}", " ".join(plan.labels.note.split())]
+    return [_name(plan), plan.model or "—", context, f"{saved:%Y-%m-%d %H:%M}", " ".join(plan.labels.note.split())]

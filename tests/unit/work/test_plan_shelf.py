@@ -16,6 +16,7 @@ from app.work.plan_shelf import (
     Labels,
     export_router,
     labels_of,
+    lost_models,
     new_plan_path,
     plans_of,
     remove_plan,
@@ -135,8 +136,41 @@ def test_that_several_plans_make_one_preset_file_with_a_section_each(paths, mode
     assert "ctx-size = 4096" in text
     assert "flash-attn = on" in text
     assert "port" not in text
+    assert text.startswith("; Start it with: llama-server --models-preset")
     keep(paths, model, "broken", argv=["-m", "/a;b.gguf"])
     with pytest.raises(ProblemError) as caught:
         export_router(target, plans_of(paths, model), capabilities)
     assert caught.value.problem.code == "preset_cannot_carry"
     assert target.read_text(encoding="utf-8") == text
+
+
+def test_that_names_that_become_the_same_section_stay_two_and_none_is_the_engines_own(paths, model, tmp_path):
+    for name in ("a b", "a-b", "*", "default", "[#;]"):
+        keep(paths, model, name, argv=["-m", f"/{len(name)}.gguf"])
+    plans = sorted(plans_of(paths, model), key=lambda plan: plan.labels.name)
+    names = export_router(tmp_path / "r.ini", plans, Capabilities(flags=frozenset({"-m", "--model"})))
+    assert names == ("*-model", "model", "a-b", "a-b-2", "default-model")
+    text = (tmp_path / "r.ini").read_text(encoding="utf-8")
+    assert [line.strip("[]") for line in text.splitlines() if line.startswith("[")] == list(names)
+
+
+def test_that_plans_of_every_model_are_listed_with_their_models(paths, model, tmp_path):
+    other = {"architecture": "llama", "blocks": 9, "name": "", "file_name": "另一个.gguf"}
+    here = tmp_path / "here.gguf"
+    here.write_bytes(b"GGUF")
+    keep(paths, model, "mine", argv=["-m", str(here)])
+    keep(paths, model, "other", argv=["--model", "/gone/另一个.gguf"], model=other)
+    found = {plan.labels.name: plan for plan in plans_of(paths, None)}
+    assert {name: plan.model for name, plan in found.items()} == {"mine": "Tiny MoE", "other": "另一个.gguf"}
+    assert found["other"].model_path == "/gone/另一个.gguf"
+    assert lost_models(tuple(found.values())) == ("/gone/另一个.gguf",)
+    assert [plan.labels.name for plan in plans_of(paths, model)] == ["mine"]
+    assert found["mine"].is_of(dataclasses.replace(model, path=str(here)))
+
+
+def test_that_a_plan_without_a_command_is_named_and_nothing_is_written(paths, model, tmp_path):
+    keep(paths, model, "bare", argv=[])
+    with pytest.raises(ProblemError) as caught:
+        export_router(tmp_path / "r.ini", plans_of(paths, model), Capabilities(flags=frozenset({"-m"})))
+    assert (caught.value.problem.code, caught.value.problem.params["name"]) == ("preset_no_command", "bare")
+    assert not (tmp_path / "r.ini").exists()
