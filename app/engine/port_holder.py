@@ -26,7 +26,7 @@ class PortHolder:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One listening socket: its process (None: the system does not tell this user) and its port."""
+    """One listening socket: its process and its port. None: the system does not tell this user; Windows says 0 then."""
 
     pid: int | None
     port: int
@@ -51,7 +51,7 @@ def listeners(read: Callable[[], Iterable[object]] | None = None) -> tuple[Liste
     for one in told:
         address = getattr(one, "laddr", None)
         if getattr(one, "status", None) == psutil.CONN_LISTEN and address:
-            found.append(Listener(getattr(one, "pid", None), int(address.port)))
+            found.append(Listener(getattr(one, "pid", None) or None, int(address.port)))
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ import threading
 os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before the first QApplication
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QApplication
 
 _THREAD_GRACE_S = 2.0
@@ -44,6 +44,9 @@ def nothing_left_behind(qapp, _imported_for_good):
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     windows = [w for w in QApplication.topLevelWidgets() if w.isVisible() and w not in windows_before]
+    for tip in [w for w in windows if w.windowType() == Qt.WindowType.ToolTip]:  # it would go by itself, a little later
+        tip.close()
+        windows.remove(tip)
     names = [f"{type(w).__name__} {w.objectName()!r}" for w in windows]
     for window in windows:
         window.close()

@@ -363,7 +363,8 @@ def test_that_six_minutes_of_redraws_lose_no_none_and_leave_no_widgets(qtbot, th
         plot.redraw()
         plot.chart.viewport().repaint()
     gc.collect()
-    assert sys.getrefcount(None) > nones - 100
+    if sys.version_info < (3, 12):  # since then None is immortal and its count says nothing
+        assert sys.getrefcount(None) > nones - 100
     assert len(QApplication.allWidgets()) == widgets
     parent.close()
 

@@ -1,6 +1,7 @@
 """What happens after the first paint, when something that was asked for or saved is of no use."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,9 +117,12 @@ def test_that_a_home_that_is_no_folder_is_told(qtbot, monkeypatch, tmp_path):
     Starter(window, WindowOptions()).begin()
     qtbot.waitUntil(lambda: window.session.is_idle)
     window.session.close()
-    assert {m.code for m in window.messages} == {"settings_unreadable", "demo_not_made"}
+    # To Windows, what should lie below a file is simply not there.
+    unreadable = set() if sys.platform == "win32" else {"settings_unreadable"}
+    assert {m.code for m in window.messages} == {"demo_not_made"} | unreadable
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode on Windows")
 def test_that_a_model_whose_name_is_no_unicode_opens_and_is_remembered(begin, lanewise_home, tmp_path):
     from app.model.demo import make_demo_model
 

@@ -1,8 +1,10 @@
 """Our table of tensor types against the ``gguf`` package."""
 
-import gguf
+import pytest
 
 from app.model._types_table import FORK_TYPE_NAMES, TENSOR_TYPES, is_mainline, type_name
+
+gguf = pytest.importorskip("gguf", reason="the other reader is not among the wheels of the tests under Wine")
 
 # The package counts Q8_1 as two 32-bit numbers and 32 bytes; the engine as two 16-bit ones (ggml-common.h:269).
 WRONG_IN_THE_PACKAGE = {gguf.GGMLQuantizationType.Q8_1}

@@ -150,9 +150,10 @@ def test_that_only_listening_sockets_count():
             SimpleNamespace(status=psutil.CONN_LISTEN, laddr=SimpleNamespace(port=8080), pid=5),
             SimpleNamespace(status=psutil.CONN_ESTABLISHED, laddr=SimpleNamespace(port=8081), pid=6),
             SimpleNamespace(status=psutil.CONN_LISTEN, laddr=(), pid=7),
+            SimpleNamespace(status=psutil.CONN_LISTEN, laddr=SimpleNamespace(port=8082), pid=0),
         ]
 
-    assert listeners(rows) == (Listener(5, 8080),)
+    assert listeners(rows) == (Listener(5, 8080), Listener(None, 8082))
 
 
 def test_that_the_last_port_has_none_above_it():
