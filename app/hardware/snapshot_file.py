@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app.common.jsonable import from_json, to_json
+from app.common.patient import replace_file
 from app.common.problem import fail
 from app.hardware.cpu_choice import CpuLimits, choose_cpus
 from app.hardware.types import CoreKind, CpuCore, HardwareSnapshot
@@ -42,7 +43,7 @@ def save_snapshot(path: Path, snapshot: HardwareSnapshot) -> None:
     try:
         # what is no Unicode comes out as JSON's own escapes
         temporary.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-        os.replace(temporary, path)
+        replace_file(temporary, path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         with contextlib.suppress(OSError, ValueError):
             temporary.unlink(missing_ok=True)

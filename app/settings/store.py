@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from app.common.jsonable import from_json, to_json
+from app.common.patient import read_file, replace_file
 from app.common.problem import Problem, Severity, fail
 from app.settings.settings import CHOICES, VERSION, Settings
 
@@ -57,7 +58,7 @@ def load(path: Path) -> LoadedSettings:
 def _read(path: Path) -> str:
     if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for ever
         raise OSError("no regular file")
-    return path.read_text(encoding="utf-8-sig")
+    return read_file(path).decode("utf-8-sig")
 
 
 def load_settings(path: Path) -> Settings:
@@ -112,7 +113,7 @@ def _is_base64(text: str) -> bool:
 def _set_aside(path: Path) -> Problem:
     kept = path.with_name(path.name + ".bad")
     try:
-        os.replace(path, kept)
+        replace_file(path, kept)
     except OSError as error:
         return _problem("settings_unreadable", path=str(path), reason=error.strerror or type(error).__name__)
     return _problem("settings_damaged", path=str(path), kept=str(kept))
@@ -134,7 +135,7 @@ def _replace_file(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        replace_file(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)

@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from app.common.paths import AppPaths
+from app.common.patient import rename_patiently
 from app.common.problem import Problem, ProblemError, fail
 from app.engine.archive import unpack
 from app.engine.filelock import FileLock
@@ -32,7 +33,6 @@ from app.work.downloads.space import check_room
 from app.work.downloads.types import Cancelled, DownloadProgress, Patience, WantedFile, check_cancelled
 from app.work.engine_knowing import know_engine
 from app.work.engine_store import EngineSource, KnownEngine
-from app.work.patient import rename_patiently
 
 _TEMPORARY = ".get-"
 _UNPACKED_FACTOR = 4

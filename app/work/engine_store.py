@@ -15,6 +15,7 @@ from pathlib import Path
 
 from app.common.jsonable import from_json, to_json
 from app.common.paths import AppPaths
+from app.common.patient import replace_file
 from app.common.problem import fail
 from app.engine.identity import EngineKind, FileStamp
 
@@ -169,7 +170,7 @@ def save_store(paths: AppPaths, store: EngineStore) -> None:
         handle, temporary = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             json.dump(to_json(store), file, ensure_ascii=True, indent=1)
-        os.replace(temporary, path)
+        replace_file(temporary, path)
     except OSError as error:
         if temporary is not None:
             with contextlib.suppress(OSError):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from app.common.capabilities import Capabilities
+from app.common.patient import replace_file
 from app.common.problem import Problem, Severity, fail
 from app.hardware.types import CpuInfo
 from app.model.types import ModelInfo
@@ -151,7 +152,7 @@ def _write_whole(path: Path, data: bytes, mode: int) -> None:
         temporary.unlink(missing_ok=True)
         with os.fdopen(os.open(temporary, _NEW_FILE, mode), "wb") as file:  # the system takes the umask off the mode
             file.write(data)
-        os.replace(temporary, path)
+        replace_file(temporary, path)
     except (OSError, ValueError) as error:
         with contextlib.suppress(OSError, ValueError):  # the folder is gone or cannot be written
             temporary.unlink(missing_ok=True)

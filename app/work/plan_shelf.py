@@ -18,11 +18,11 @@ from pathlib import Path, PurePath
 
 from app.common.capabilities import Capabilities
 from app.common.paths import AppPaths
+from app.common.patient import rename_patiently
 from app.common.problem import fail
 from app.model.types import ModelInfo
 from app.planner.router_preset import PresetValueError, router_preset, section_name
 from app.words import say
-from app.work.patient import rename_patiently
 
 LONGEST_NAME = 80
 LONGEST_NOTE = 4000

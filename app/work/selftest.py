@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from app.common.paths import AppPaths
+from app.common.patient import replace_file
 from app.common.problem import ProblemError, fail
 from app.engine.devices import parse_devices
 from app.engine.environment import engine_environment
@@ -71,7 +72,7 @@ def save_selftest(path: Path, report: Mapping[str, Any]) -> int:
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_bytes(data)
-        os.replace(temporary, path)
+        replace_file(temporary, path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         with contextlib.suppress(OSError, ValueError):
             temporary.unlink(missing_ok=True)

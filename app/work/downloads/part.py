@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import BinaryIO
 
+from app.common.patient import rename_patiently
 from app.common.problem import ProblemError, fail
 from app.work.downloads.space import no_room, room_problem
 from app.work.downloads.types import Cancelled, FetchedFile, WantedFile, check_cancelled
-from app.work.patient import rename_patiently
 
 _BLOCK = 4 << 20
 _MOST_SIDECAR_BYTES = 65536
