@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 
 from app.common.problem import ParamValue, Problem, Severity
 from app.engine.failure_readers import Cascade
-from app.engine.failure_rules import GENERIC, RULES, Rule
-from app.engine.failure_warnings import WARNINGS
+from app.engine.failure_rule import Rule
+from app.engine.failure_rules import GENERIC, RULES
+from app.engine.failure_warnings import HARMLESS, WARNINGS
 from app.engine.loglines import CleanLine, clean_line, split_level
 
 _MOST_EVIDENCE = 8
@@ -46,18 +47,30 @@ _SHUTDOWN = ("cleaning up", "operator()", "exiting", "stopp", "terminat", "send_
 _WORK_SLACK = 3
 """Lines of other threads that may still come after the message that ends everything."""
 _MARKS = ("loaded", "listening", "initializing", "build", "start", "Start", "Welcome", "connect to", "OK: True")
-_WORDS = re.compile(
-    r"error|fail|alloc|memory|invalid|unknown|unable|cannot|could|can't|not |missing|corrupt|bounds|in use|denied"
-    r"|killed|fault|illegal|assert|abort|crash|terminate|lost|exceed|too |forbidden|exit|lock|warn|truncated|only one"
-    r"|unexpectedly|requires|insufficient|找不到|缺失|太小|wrong|unrecognized|compiled|context shift|cumem|undefined"
-    r"|refused|virus|no such"
-)
+_WORDS = (
+    "error", "fail", "alloc", "memory", "invalid", "unknown", "unable", "cannot", "could", "can't", "not ",
+    "missing", "corrupt", "bounds", "in use", "denied", "killed", "fault", "illegal", "assert", "abort", "crash",
+    "terminate", "lost", "exceed", "too ", "forbidden", "exit", "lock", "warn", "truncated", "only one",
+    "unexpected", "requires", "insufficient", "wrong", "unrecognized", "compiled", "context shift", "cumem",
+    "undefined", "refused", "virus", "no such", "mismatch", "hang", "xid", "no longer", "status=", "no gguf",
+    "no device", "re-processing", "tensilelib", "expected", "no backends", "must ", "version", "without",
+    "duplicate", "adapter", "reset", "extremely", "blocked", "row ",
+)  # fmt: skip
 """Most lines of a log are tables of metadata; one look, in small letters, spares them the whole table of rules."""
 
 _WINDOWS_CODES = {
     0xC0000135: "engine_dll_missing",  # STATUS_DLL_NOT_FOUND
     0xC0000139: "engine_dll_wrong",  # STATUS_ENTRYPOINT_NOT_FOUND
     0xC000007B: "engine_dll_wrong",  # STATUS_INVALID_IMAGE_FORMAT
+    0xC06D007E: "engine_dll_missing",  # a library that is loaded late was not found (delay-load helper)
+    0xC06D007F: "engine_dll_wrong",  # it lacks a function
+    0xC0000022: "engine_blocked",  # STATUS_ACCESS_DENIED
+    0xC0000428: "engine_blocked",  # STATUS_INVALID_IMAGE_HASH
+    0xC0000361: "engine_blocked",  # STATUS_ACCESS_DISABLED_BY_POLICY_DEFAULT
+    0xC0000906: "engine_blocked",  # STATUS_VIRUS_INFECTED
+    0xC0000907: "engine_blocked",  # STATUS_VIRUS_DELETED
+    0xE06D7363: "engine_aborted",  # an exception of C++ that nobody caught
+    0xC0000420: "engine_aborted",  # STATUS_ASSERTION_FAILURE
     0xC0000142: "engine_dll_wrong",  # STATUS_DLL_INIT_FAILED
     0xC000001D: "engine_cpu_unsupported",  # STATUS_ILLEGAL_INSTRUCTION
     0xC0000017: "host_oom",  # STATUS_NO_MEMORY
@@ -195,6 +208,8 @@ def explain_exit(code: int | None, lines: Iterable[str]) -> Problem | None:
         params |= {"device": "RAM", "n_bytes": None, "stage": None}
     elif by_code == "engine_aborted":
         params["why"] = None
+    elif by_code == "engine_blocked":
+        params["why"] = exit_code_text(code) if code is not None else None
     return Problem(by_code or "engine_exited", Severity.ERROR, params, _last_lines(kept))
 
 
@@ -277,11 +292,13 @@ def _hit(text: str, index: int, is_ready: bool) -> _Hit | None:
 
 
 def _is_worth_a_look(text: str) -> bool:
-    return _WORDS.search(text.lower()) is not None
+    """Windows says it in its own language: what is not plain English is looked at."""
+    small = text.lower()
+    return any(word in small for word in _WORDS) or not text.isascii()
 
 
 def _is_only_a_warning(text: str) -> bool:
-    return any(rule.pattern.search(text) is not None for rule in WARNINGS)
+    return any(rule.pattern.search(text) is not None for rule in HARMLESS)
 
 
 def _problem(hit: _Hit, lines: Sequence[CleanLine], first: int, run: _Run) -> Problem:

@@ -27,12 +27,12 @@ class Cascade:
 
 
 _ALLOC = re.compile(r"failed to allocate (?P<buffer>\S+) buffer of size (?P<size>\d{1,18})")
-_CUDA_ALLOC = re.compile(r"allocating (?P<mib>\d{1,12}(?:\.\d+)?) MiB on device (?P<device>\d{1,3}):")
-_HOST_ALLOC = re.compile(r"(?:attempted to allocate|failed to allocate)\s*(?P<mb>\d{1,12}(?:\.\d+)?) MB\b")
+_CUDA_ALLOC = re.compile(r"allocating (?P<mib>\d{1,12}(?:[.,]\d+)?) MiB on device (?P<device>\d{1,3}):")
+_HOST_ALLOC = re.compile(r"(?:attempted to allocate|failed to allocate)\s*(?P<mb>\d{1,12}(?:[.,]\d+)?) MB\b")
 _BYTES_ALLOC = re.compile(
     r"(?:allocation of size|buffer of size|can't allocate|[Ff]ailed to allocate Metal buffer of) (?P<size>\d{1,18})\b"
 )
-_MIB_ALLOC = re.compile(r"failed to allocate (?:buffer, size =\s*)?(?P<mib>\d{1,12}(?:\.\d+)?) MiB")
+_MIB_ALLOC = re.compile(r"failed to allocate (?:buffer, size =\s*)?(?P<mib>\d{1,12}(?:[.,]\d+)?) MiB")
 _CURRENT_DEVICE = re.compile(r"current device: (?P<device>\d{1,3})\b")
 _USED_DEVICE = re.compile(r"using device (?P<name>(?!CPU)[A-Za-z]+\d+)\b|(?P<listed>(?:CUDA|ROCm|Vulkan|MUSA|SYCL)\d+)")
 _ADDRESS = re.compile(
@@ -44,6 +44,11 @@ _STAGES = (
     ("weights", re.compile(r"unable to allocate .*buffer|load_tensors|alloc_tensor_range|error loading model")),
     ("compute", re.compile(r"gallocr_reserve")),
 )
+
+
+def number(text: str) -> float:
+    """A figure of the log; some systems print a comma where others print a point."""
+    return float(text.replace(",", "."))
 
 
 def stage_of(cascade: Cascade) -> str | None:
@@ -66,7 +71,7 @@ def allocation(match: re.Match[str], cascade: Cascade) -> Params:
     if found is not None:
         return {"device": device_of_buffer(found["buffer"]), "n_bytes": int(found["size"])}
     if (found := _first(_HOST_ALLOC, cascade.lines)) is not None:
-        return {"device": "RAM", "n_bytes": round(float(found["mb"]) * MIB)}
+        return {"device": "RAM", "n_bytes": round(number(found["mb"]) * MIB)}
     buffer = match.groupdict().get("buffer")
     return {"device": device_of_buffer(buffer) if buffer and buffer != "backend" else None, "n_bytes": None}
 
@@ -78,7 +83,7 @@ def host_allocation(match: re.Match[str], cascade: Cascade) -> Params:
     if said.get("gib"):
         n_bytes = round(float(said["gib"]) * GIB)
     elif (found := _first(_HOST_ALLOC, cascade.lines)) is not None:
-        n_bytes = round(float(found["mb"]) * MIB)
+        n_bytes = round(number(found["mb"]) * MIB)
     return {"device": "RAM", "n_bytes": n_bytes, "stage": stage_of(cascade)}
 
 
@@ -87,13 +92,13 @@ def vram_allocation(match: re.Match[str], cascade: Cascade) -> Params:
     device: str | None = None
     n_bytes: int | None = None
     if (found := _first(_CUDA_ALLOC, cascade.lines)) is not None:
-        device, n_bytes = f"{_family(cascade)}{found['device']}", round(float(found["mib"]) * MIB)
+        device, n_bytes = f"{_family(cascade)}{found['device']}", round(number(found["mib"]) * MIB)
     elif (found := _first(_ALLOC, cascade.lines)) is not None:
         device, n_bytes = device_of_buffer(found["buffer"]), int(found["size"])
     elif (found := _first(_BYTES_ALLOC, cascade.lines)) is not None:
         n_bytes = int(found["size"])
     elif (found := _first(_MIB_ALLOC, cascade.lines)) is not None:
-        n_bytes = round(float(found["mib"]) * MIB)
+        n_bytes = round(number(found["mib"]) * MIB)
     if device is None and (found := _first(_CURRENT_DEVICE, cascade.lines)) is not None:
         device = f"{_family(cascade)}{found['device']}"
     if device is None:

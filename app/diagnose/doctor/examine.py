@@ -17,6 +17,11 @@ _SAME_STORY = {
     "unknown_argument": frozenset({"unknown_argument", "extra_unknown_flag"}),
     "no_usable_gpu": frozenset({"device_unused", "gpu_backend_not_loaded"}),
     "gpu_backend_not_loaded": frozenset({"no_usable_gpu", "device_unused"}),
+    "gpu_driver_too_old": frozenset({"no_usable_gpu", "device_unused", "gpu_backend_not_loaded"}),
+    "backend_other_build": frozenset({"no_usable_gpu", "device_unused", "gpu_backend_not_loaded"}),
+    "chat_template_bad": frozenset({"chat_template_request"}),
+    "tools_need_jinja": frozenset({"chat_template_request"}),
+    "batch_too_small": frozenset({"request_failed"}),
     "device_unused": frozenset({"placement_differs"}),
     "context_reduced": frozenset({"fit_gave_up_context_reduced"}),
     "ram_swapping": frozenset({"ram_full"}),
@@ -24,7 +29,7 @@ _SAME_STORY = {
     "power_saver": frozenset({"machine_power_saving"}),
 }
 """What follows from a finding is no finding of its own."""
-_WHY_UNUSED = ("gpu_backend_not_loaded", "no_usable_gpu")
+_WHY_UNUSED = ("gpu_driver_too_old", "backend_other_build", "gpu_backend_not_loaded", "no_usable_gpu")
 _MEMORY_ENDS = frozenset(
     {
         "vram_oom_cuda", "vram_oom_vulkan", "vram_oom_device", "weights_oom", "kv_oom", "compute_oom", "host_oom",
@@ -61,7 +66,7 @@ def has_errors(findings: Iterable[Finding]) -> bool:
 def _with_root(findings: list[Finding]) -> list[Finding]:
     """A card that the engine did not use, and the reason beside it: the reason is the error, with what it cost."""
     unused = next((f for f in findings if f.code == "device_unused"), None)
-    root = next((f for f in findings if f.code in _WHY_UNUSED), None)
+    root = next((f for code in _WHY_UNUSED for f in findings if f.code == code), None)
     if unused is None or root is None:
         return findings
     cost = f"{unused.params['device']}: 0 of {unused.params['n_bytes']} bytes"

@@ -15,6 +15,12 @@ from app.engine.logparse import DeviceUsed, EngineBuffer, LogReader, TensorsMove
 _THREADS = re.compile(r"system_info: n_threads = (?P<n>\d{1,5}) .*?/ (?P<cpus>\d{1,5})")
 _CACHE = re.compile(r"cache state: (?P<n>\d{1,9}) prompts, (?P<mib>\d{1,9}(?:\.\d+)?) MiB \(limits: (?P<limit>\d{1,9})")
 _FIT_CONTEXT = re.compile(r"context size reduced from (?P<before>\d{1,12}) to (?P<after>\d{1,12})")
+_OFFLOADED = re.compile(r"offloaded (?P<n>\d{1,5})/(?P<all>\d{1,5}) layers to GPU")
+_GPU_FOUND = re.compile(
+    r"Device \d{1,2}: (?P<cuda>[^,]{1,80}), (?:compute capability|gfx)|ggml_vulkan: \d{1,2} = (?P<vulkan>[^(|]{1,80})"
+    r"|using device (?P<used>(?!CPU|RPC)[A-Za-z]+\d+) \("
+)
+_SOFTWARE = ("llvmpipe", "SwiftShader", "lavapipe")
 _TIMING = re.compile(
     r"(?<!prompt )eval time = +(?P<ms>\d{1,12}(?:\.\d+)?) ms / +(?P<n>\d{1,9}) (?:tokens|runs)"
     r".*?(?P<tps>\d{1,7}(?:\.\d+)?) tokens per second"
@@ -31,6 +37,10 @@ _ENDED = re.compile(r"cleaning up before exit|exiting due to|Received second int
 _SUSPECT = re.compile(r"(?i)\b(?:error|fatal|panic|exception|traceback|failed|cannot|unable|abort\w*)\b")
 _ERROR = re.compile(r"(?:error|fatal|panic|traceback|exception|failed to|unable to)\b", re.IGNORECASE)
 """How the line of a program begins that gives up, where no level says so."""
+_FINISH = re.compile(r'"finish_reason": ?"(?P<reason>[a-z_]{1,20})"')
+_CONTENT = re.compile(r'"content": ?(?:null|"(?P<text>[^"\\]{0,40}))')
+_REASONING = re.compile(r'"reasoning_content": ?"(?P<text>[^"\\]{1,40})')
+_TOKENS = re.compile(r'"completion_tokens": ?(?P<decoded>\d{1,9})')
 _LEAST_TIMED_TOKENS = 16
 _MOST_SUSPECTS = 8
 _MOST_TAIL = 12
@@ -44,6 +54,18 @@ class ModelSeen:
 
     path: str
     n_tensors: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSeen:
+    """An answer of the API that somebody pasted: why it ended, and what was in it. Characters as far as they were
+    looked at."""
+
+    finish_reason: str
+    answer_characters: int
+    reasoning_characters: int
+    decoded_tokens: int | None
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +93,11 @@ class LogFacts:
     prompt_cache: tuple[int, int] | None = None
     fit_context: tuple[int, int] | None = None
     decode_tps: tuple[float, ...] = ()
+    idle_gpu: str | None = None
+    """A card that the engine found while it put no layer of the model on any."""
+    answer: AnswerSeen | None = None
+    n_refused: int = 0
+    """Requests without the right key."""
     has_error_lines: bool = False
     suspects: tuple[str, ...] = ()
     tail: tuple[str, ...] = ()
@@ -122,6 +149,9 @@ def read_log(lines: Iterable[str], cut_bytes: int = 0) -> LogFacts:
         prompt_cache=figures.prompt_cache,
         fit_context=figures.fit_context,
         decode_tps=tuple(figures.decode_tps[-50:]),
+        idle_gpu=figures.gpu if figures.offloaded == 0 else None,
+        answer=figures.answer(),
+        n_refused=figures.n_refused,
         has_error_lines=any(line.level == "E" or _ERROR.match(line.text) for line in clean),
         suspects=_suspects(clean),
         tail=_tail(clean),
@@ -143,6 +173,10 @@ class _Figures:
         self.decode_tps: list[float] = []
         self.models: list[ModelSeen] = []
         self.lines_of: dict[str, str] = {}
+        self.gpu: str | None = None
+        self.offloaded: int | None = None
+        self.n_refused = 0
+        self._said: dict[str, str] = {}
 
     def take(self, line: CleanLine) -> None:
         text = line.text
@@ -160,8 +194,51 @@ class _Figures:
             self.lines_of["fit"] = line.raw[:_LONGEST]
         elif "eval time" in text:
             self._take_timing(line)
+        elif "offloaded " in text and (found := _OFFLOADED.search(text)) is not None:
+            self.offloaded = int(found["n"])
+            self.lines_of["offloaded"] = line.raw[:_LONGEST]
+        elif "Invalid API Key" in text:
+            self.n_refused += 1
+            self.lines_of["key"] = line.raw[:_LONGEST]
+        elif "_reason" in text or '"content"' in text or "completion_tokens" in text:
+            self._take_answer(line)
+        elif "evice" in text or "ggml_vulkan" in text:
+            self._take_gpu(text)
         elif "loading model '" in text or "loaded meta data" in text:
             self._take_model(text)
+
+    def _take_gpu(self, text: str) -> None:
+        found = _GPU_FOUND.search(text)
+        if found is not None and self.gpu is None:
+            name = next(value for value in found.groups() if value).strip()
+            self.gpu = None if any(word in name for word in _SOFTWARE) else name
+
+    def _take_answer(self, line: CleanLine) -> None:
+        """The parts of an answer, on one line or on several."""
+        for name, pattern in (
+            ("finish", _FINISH),
+            ("content", _CONTENT),
+            ("reasoning", _REASONING),
+            ("tokens", _TOKENS),
+        ):
+            if (found := pattern.search(line.text)) is not None:
+                self._said[name] = found[1] or ""
+                if name == "finish":
+                    self.lines_of["finish"] = line.raw[:_LONGEST]
+
+    def answer(self) -> AnswerSeen | None:
+        """The last answer that was pasted, when why it ended is told."""
+        said = self._said
+        if "finish" not in said or "content" not in said:
+            return None
+        tokens = said.get("tokens")
+        return AnswerSeen(
+            finish_reason=said["finish"],
+            answer_characters=len(said["content"].strip()),
+            reasoning_characters=len(said.get("reasoning", "")),
+            decoded_tokens=int(tokens) if tokens else None,
+            line=self.lines_of["finish"],
+        )
 
     def _take_model(self, text: str) -> None:
         """A file that is loaded, and what its head says; a draft's and those of earlier starts stand beside it."""

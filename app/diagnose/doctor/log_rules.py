@@ -10,7 +10,8 @@ from app.common.units import MIB
 from app.diagnose.buffers import compare_buffers
 from app.diagnose.doctor.cures import new_spelling
 from app.diagnose.doctor.log_facts import LogFacts
-from app.diagnose.doctor.types import Facts, Finding
+from app.diagnose.doctor.run_rules import answer_findings
+from app.diagnose.doctor.types import Answer, Facts, Finding
 from app.engine.failure import exit_code_text, explain_exit
 from app.engine.logparse import BufferKind, device_of_buffer
 from app.planner.types import RAM
@@ -20,6 +21,10 @@ _USUAL_ENDS = frozenset({0, -2, -15, 130, 143, 0xC000013A, -1073741510})
 _TIMEOUT = 124
 """What timeout(1) says when it has ended the program itself."""
 _ENDS_WITHOUT_WORDS = frozenset({"engine_killed", "engine_crashed", "engine_cpu_unsupported"})
+_NOTES = frozenset({"prompt_reread", "prompt_cache_too_small"})
+"""What costs time and stops nothing."""
+_LEAST_REFUSED = 3
+"""A program asks again and again; a person who mistyped the key once does not."""
 _MOST_TAIL = 5
 _LEAST_ON_DEVICE = 64 * MIB
 _LEAST_TWICE = 256 * MIB
@@ -34,6 +39,11 @@ _CHECKS = {
     "engine_dll_wrong": "dll", "file_truncated": "file_size", "bad_magic": "file_size", "unknown_arch": "build",
     "engine_too_old": "build", "engine_removed": "quarantine", "engine_blocked": "quarantine",
     "override_unmatched": "tensors", "placement_differs": "tensors", "tensors_moved": "tensors",
+    "gpu_driver_too_old": "driver", "gpu_driver_missing": "devices", "gpu_not_supported": "devices",
+    "gpu_lost": "gpu_events", "gpu_memory_faulty": "gpu_events", "gpu_error": "gpu_events",
+    "engine_backends_missing": "dll", "backend_other_build": "dll", "file_corrupt": "file_size",
+    "model_read_failed": "disk", "wrong_shape": "build", "mmproj_unknown": "build", "file_too_old": "build",
+    "ssl_not_built": "build", "download_unsupported": "build", "rpc_version": "build",
 }  # fmt: skip
 """How a user sees a cause with his own eyes: ``doctor.check.<...>`` of the words."""
 
@@ -114,7 +124,7 @@ def log_findings(facts: Facts) -> Iterator[Finding]:
     for problem in log.judgement.warnings:
         if problem.code == "no_usable_gpu" and facts.plan is not None and not facts.plan.devices.gpus:
             continue  # the plan says so too
-        yield as_finding(problem)
+        yield as_finding(problem, Severity.INFO if problem.code in _NOTES else None)
     if not log.tail and facts.exit_code is None and facts.reason is None:
         yield Finding("log_empty", Severity.INFO)
     yield from _early_end(facts, log)
@@ -126,6 +136,10 @@ def log_findings(facts: Facts) -> Iterator[Finding]:
         yield from _differs(facts, log)
     yield from _twice(facts, log)
     yield from _threads(facts, log)
+    yield from _idle_gpu(facts, log)
+    yield from _answer(log)
+    if log.n_refused >= _LEAST_REFUSED:
+        yield Finding("api_key_refused", Severity.INFO, {"n": log.n_refused}, (log.lines_of["key"],))
     yield from _prompt_cache(facts, log)
     if log.cut_bytes:
         yield Finding("log_cut", Severity.INFO, {"n_bytes": log.cut_bytes})
@@ -223,9 +237,39 @@ def _twice(facts: Facts, log: LogFacts) -> Iterator[Finding]:
     yield Finding("repacked_twice", Severity.WARNING, params, check="ram")
 
 
+def _idle_gpu(facts: Facts, log: LogFacts) -> Iterator[Finding]:
+    """A card was found and got no layer: ``-ngl`` of older builds is 0. A plan without cards means it so."""
+    if log.idle_gpu is None or (facts.plan is not None and not facts.plan.devices.gpus):
+        return
+    evidence = tuple(line for name, line in log.lines_of.items() if name == "offloaded")
+    yield Finding("nothing_on_gpu", Severity.WARNING, {"gpu": log.idle_gpu}, evidence, check="devices")
+
+
+def _answer(log: LogFacts) -> Iterator[Finding]:
+    """An answer that was pasted beside the log, or alone."""
+    seen = log.answer
+    if seen is None:
+        return
+    answer = Answer(
+        seen.finish_reason,
+        seen.answer_characters,
+        seen.reasoning_characters,
+        None,
+        seen.decoded_tokens,
+        is_limited=True,
+    )
+    for finding in answer_findings(Facts(answer=answer)):
+        yield replace(finding, evidence=(seen.line,))
+
+
 def _threads(facts: Facts, log: LogFacts) -> Iterator[Finding]:
     """Threads of the log against the cores of this machine: more than it has, or less than half of the good ones. The
     log says how many CPUs its machine has: with another number it is another machine's."""
+    if log.n_threads is not None and log.n_cpus and log.n_threads > log.n_cpus:
+        beyond: dict[str, ParamValue] = {"threads": log.n_threads, "cpus": log.n_cpus}
+        lines = tuple(line for name, line in log.lines_of.items() if name == "threads")
+        yield Finding("threads_beyond_cpus", Severity.WARNING, beyond, lines, check="threads")
+        return
     if facts.snapshot is None or log.n_threads is None or log.n_cpus != facts.snapshot.cpu.logical_count:
         return
     cpu = facts.snapshot.cpu
