@@ -17,6 +17,7 @@ from app.monitor.ring import RingBuffer
 from app.monitor.sample import Sample
 from app.planner.types import Plan
 from app.session.chat_controller import ChatController
+from app.session.event_queue import EventQueue
 from app.session.jobs import JobRunner
 from app.session.sleep_watch import SleepWatch
 from app.session.state import ChatState, RunPhase, RunState
@@ -43,7 +44,7 @@ else:
 _HISTORY = 2400
 """20 minutes at 2 Hz."""
 _LOG_LINES = 5000
-_LOG_FLUSH_MS = 100
+_LOG_FLUSH_MS = 200
 _IDLE_LINE = "update_slots: all slots are idle"
 """The engine says so after every look at /slots: twice a second once we watch it."""
 
@@ -60,7 +61,6 @@ class RunController(QObject):
     log_added = Signal(list)
     sample_added = Signal(object)
     failed = Signal(object)
-    _event = Signal(int, object)
     _sample = Signal(int, object)
 
     def __init__(self, jobs: JobRunner, paths: AppPaths, parent: QObject | None = None) -> None:
@@ -86,7 +86,7 @@ class RunController(QObject):
         sleep = SleepWatch(jobs, lambda: self.state, parent=self)
         sleep.told.connect(self.failed)
         self.changed.connect(sleep.follow)
-        self._event.connect(self._on_event, Qt.ConnectionType.QueuedConnection)
+        self._events: EventQueue[tuple[int, EngineEvent]] = EventQueue(lambda told: self._on_event(*told), self)
         self._sample.connect(self._on_sample, Qt.ConnectionType.QueuedConnection)
 
     @property
@@ -190,9 +190,8 @@ class RunController(QObject):
     def _tell(self, number: int, event: EngineEvent) -> None:
         """In the server's thread. A server that outlives ``close`` is not heard: this object may be destroyed then."""
         if number == self._number:
-            self._event.emit(number, event)
+            self._events.put((number, event))
 
-    @Slot(int, object)
     def _on_event(self, number: int, event: EngineEvent) -> None:
         if number != self._number:
             return
