@@ -228,18 +228,24 @@ _OOM: Entries = {
         "{device}放不下模型权重，需要减少放在其中的部分。",
     ),
     "doctor.oom.kv": (
-        "{device} has too little room for the KV cache: the weights fitted, the context did not.",
-        "{device}放不下 KV 缓存：权重放得下，上下文放不下。",
+        "{device} has too little room for the KV cache: the weights fitted, the context did not. "
+        "Shorten the context, or keep the cache as q8_0.",
+        "{device}放不下 KV 缓存：权重放得下，上下文放不下。请缩短上下文，或让缓存使用 q8_0。",
     ),
     "doctor.oom.compute": (
-        "{device} has too little room for the compute buffer: weights and KV cache fitted, a micro-batch did not.",
-        "{device}放不下计算缓冲区：权重和 KV 缓存放得下，微批次放不下。",
+        "{device} has too little room for the compute buffer: weights and KV cache fitted, a micro-batch did "
+        "not. Use a smaller micro-batch (-ub), or a shorter context.",
+        "{device}放不下计算缓冲区：权重和 KV 缓存放得下，微批次放不下。请减小微批次（-ub），或缩短上下文。",
     ),
     "doctor.oom.generating": (
-        "{device} ran out of memory while the server was already answering.",
-        "服务器已在回答时，{device}的空间用尽。",
+        "{device} ran out of memory while the server was already answering. "
+        "Put fewer layers there, or shorten the context.",
+        "服务器已在回答时，{device}的空间用尽。请减少放在其中的层，或缩短上下文。",
     ),
-    "doctor.oom.unknown": ("{device} ran out of memory.", "{device}的空间用尽。"),
+    "doctor.oom.unknown": (
+        "{device} ran out of memory. Put fewer layers there, or shorten the context.",
+        "{device}的空间用尽。请减少放在其中的层，或缩短上下文。",
+    ),
     "doctor.detail.asked": ("{n_bytes:size} were asked for.", "申请了 {n_bytes:size}。"),
     "doctor.detail.prompt": (
         "It happened while reading a prompt, {depth:num} tokens deep; the card had {peak_bytes:size} in use.",
