@@ -14,7 +14,7 @@ from app.common.problem import Problem, ProblemError
 from app.session.errors import problem_of
 from app.session.jobs import JobRunner
 from app.settings import Settings
-from app.work.downloads.types import DownloadProgress
+from app.work.downloads.types import DownloadProgress, Patience
 from app.work.hub.choices import Choices, judged, unjudged
 from app.work.hub.fetching import Downloaded, Space, fetch_sets, space_for
 from app.work.hub.links import HubLink, parse_link
@@ -72,6 +72,8 @@ class HubController(QObject):
         self._folder = folder
         self._cancel = threading.Event()
         self._look_id = 0
+        self.patience = Patience()
+        """How long a server is waited for; a test has less."""
         self.state = HubState()
         self._progressed.connect(self._on_progress)
         self._listed.connect(self._on_listed)
@@ -89,14 +91,14 @@ class HubController(QObject):
         except ProblemError as error:
             self._set(HubState(problem=error.problem))
             return
-        judge = self._judge()
+        judge, patience = self._judge(), self.patience
         self._set(HubState(HubPhase.LISTING))
 
         def work() -> Choices:
-            sets = list_sets(link, cancel.is_set)
+            sets = list_sets(link, cancel.is_set, patience)
             listed = unjudged(link, sets)
             self._listed.emit(look_id, listed)
-            return listed if judge is None else judged(link, sets, judge, cancel.is_set)
+            return listed if judge is None else judged(link, sets, judge, cancel.is_set, patience)
 
         def on_done(found: Choices | None, error: Exception | None) -> None:
             if look_id != self._look_id:
@@ -125,7 +127,8 @@ class HubController(QObject):
             self._set(replace(self.state, phase=HubPhase.DONE, progress=None, done=done))
             self.fetched.emit(done.path)
 
-        self._jobs.run(lambda: fetch_sets(link, sets, folder, self._progressed.emit, cancel.is_set), on_done)
+        tell, patience = self._progressed.emit, self.patience
+        self._jobs.run(lambda: fetch_sets(link, sets, folder, tell, cancel.is_set, patience), on_done)
 
     def space(self, index: int, *, with_projector: bool = False) -> Space | None:
         """What a choice takes and what the disk has; None without a list."""

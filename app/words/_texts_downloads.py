@@ -119,6 +119,10 @@ _FILE: Entries = {
         "The disk of {folder} is too small: {needed:size} are needed, {free:size} are free. Make room or choose another folder; what has arrived is kept.",
         "{folder} 所在磁盘空间不足：需要 {needed:size}，剩余 {free:size}。请清理空间或换一个文件夹；已下载的部分会保留。",
     ),
+    "problem.download_file_too_large": (
+        "The disk of {folder} holds no file as large as {name}: a stick or card with FAT32 ends at 4 GiB. Choose a folder on another disk; what has arrived is kept.",
+        "{folder} 所在磁盘存不下 {name} 这么大的文件：FAT32 格式的 U 盘或存储卡最大只支持 4 GiB。请换一个磁盘上的文件夹；已下载的部分会保留。",
+    ),
     "problem.download_disk": (
         "{path} cannot be written ({why}). Choose a folder that you may write to.",
         "无法写入 {path}（{why}）。请选择一个有写入权限的文件夹。",

@@ -34,11 +34,12 @@ class Served:
 
 
 class FileServer:
-    """``files`` by path; ``asked`` remembers (path, Range, If-Range) of every request."""
+    """``files`` by path; ``asked`` remembers (path, Range, If-Range) of every request, ``heads`` all its headers."""
 
     def __init__(self):
         self.files = {}
         self.asked = []
+        self.heads = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -81,6 +82,7 @@ class FileServer:
     def _answer(self, handler):
         handler.close_connection = True
         path = handler.path
+        self.heads.append({name.lower(): value for name, value in handler.headers.items()})
         self.asked.append((path, handler.headers.get("Range"), handler.headers.get("If-Range")))
         served = self.files.get(path) or self.files.get(path.partition("?")[0])
         status = 404 if served is None else served.statuses.popleft() if served.statuses else 200

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from app.common.patient import rename_patiently
 from app.common.problem import ProblemError, fail
-from app.work.downloads.space import no_room, room_problem
+from app.work.downloads.space import no_room, room_problem, too_large
 from app.work.downloads.types import Cancelled, FetchedFile, WantedFile, check_cancelled
 
 _BLOCK = 4 << 20
@@ -134,6 +134,8 @@ def disk_problem(wanted: WantedFile, error: OSError | ValueError) -> ProblemErro
     """What a failed write means."""
     if isinstance(error, OSError) and no_room(error):
         return room_problem(wanted.path.parent, None)
+    if isinstance(error, OSError) and too_large(error):
+        return fail("download_file_too_large", folder=str(wanted.path.parent), name=wanted.name)
     why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return fail("download_disk", path=str(wanted.path), why=why)
 

@@ -13,11 +13,17 @@ KEEP_FREE_BYTES = 200 << 20
 """What stays free on a disk: a full one breaks other programs."""
 
 _WINDOWS_FULL = (39, 112)
+_WINDOWS_TOO_LARGE = 223
 
 
 def no_room(error: OSError) -> bool:
     """Does this error say that the disk is full (or the user's share of it used up)?"""
     return error.errno in (errno.ENOSPC, errno.EDQUOT) or getattr(error, "winerror", None) in _WINDOWS_FULL
+
+
+def too_large(error: OSError) -> bool:
+    """Does this file system (FAT32: 4 GiB), or a limit of this user, allow no file so large?"""
+    return error.errno == errno.EFBIG or getattr(error, "winerror", None) == _WINDOWS_TOO_LARGE
 
 
 def free_bytes(folder: Path) -> int | None:

@@ -16,7 +16,6 @@ from app.work.hub.links import HubLink, file_addresses
 from app.work.hub.listing import RemoteSet
 
 _USUAL = Patience()
-_MOST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def wanted_files(link: HubLink, sets: Sequence[RemoteSet], base: Path) -> tuple[
     """What is to be fetched, all parts of all sets."""
     folder = folder_for(link, base)
     return tuple(
-        WantedFile(file_addresses(link, file.path), folder / file.name[-_MOST_NAME:], file.size_bytes, file.sha256)
+        WantedFile(file_addresses(link, file.path), folder.joinpath(*file.local), file.size_bytes, file.sha256)
         for each in sets
         for file in each.files
     )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
@@ -21,6 +22,7 @@ from app.work.hub.links import HubLink, Site, listing_address
 _MOST_BYTES = 16 << 20
 _MOST_PAGES = 20
 _MOST_FILES = 20_000
+_MOST_NAME_BYTES = 200
 _NEXT = re.compile(r'<([^>]+)>\s*;\s*rel="?next"?')
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SPLIT = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE | re.DOTALL)
@@ -37,16 +39,25 @@ _USUAL = Patience()
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """One file; ``size_bytes`` and ``sha256`` are what the site publishes, None = it does not."""
+    """One file; ``size_bytes`` and ``sha256`` are what the site publishes, None = it does not. ``keeps_folders``:
+    another file of the repository has the same name in another folder."""
 
     path: str
     size_bytes: int | None
     sha256: str | None
+    keeps_folders: bool = False
 
     @property
     def name(self) -> str:
         """Without folders."""
         return self.path.rpartition("/")[2]
+
+    @property
+    def local(self) -> tuple[str, ...]:
+        """Where it goes in the repository's folder here: flat, as other programs lay models out, unless another file
+        would take the same place. A disk's longest name is 255 bytes."""
+        parts = self.path.split("/") if self.keeps_folders else [self.name]
+        return tuple(part.encode("utf-8")[-_MOST_NAME_BYTES:].decode("utf-8", "ignore") for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +96,9 @@ def list_sets(link: HubLink, cancelled: Cancelled, patience: Patience = _USUAL) 
 def grouped(files: list[RemoteFile]) -> tuple[RemoteSet, ...]:
     """Parts of a split model together; files whose name no disk could hold are left out."""
     together: dict[tuple[str, int], dict[int, RemoteFile]] = {}
-    for file in files:
-        if not is_safe(file.path):
-            continue
+    safe = [file for file in files if is_safe(file.path)]
+    taken = Counter(file.name.casefold() for file in safe)
+    for file in (replace(file, keeps_folders=taken[file.name.casefold()] > 1) for file in safe):
         found = _SPLIT.fullmatch(file.path)
         key = (file.path, 1) if found is None else (found[1], int(found[3]))
         together.setdefault(key, {})[1 if found is None else int(found[2])] = file
