@@ -7,7 +7,6 @@ the engine's numbers, so a run still counts after a card was added.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -57,6 +56,8 @@ def _median(group: Sequence[tuple[SpeedRun, Measurement]]) -> Measurement | None
     measured = [found for _, found in group if found.decode_tps > 0]
     if not measured:
         return None
-    middle = statistics.median_low([found.decode_tps for found in measured])
+    from statistics import median_low  # with its fractions and decimals only where runs are known
+
+    middle = median_low([found.decode_tps for found in measured])
     chosen = next(found for found in measured if found.decode_tps == middle)
     return replace(chosen, prompt=None, prompt_tps=None)

@@ -10,9 +10,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.common.jsonable import from_json, to_json
-from app.work.learned import Json, LearnedStore
+
+if TYPE_CHECKING:
+    from app.work.learned import Json, LearnedStore
 
 KIND = "stress"
 _NOT_MEMORY = ("--api-key", "--port", "--host", "-a", "--alias")

@@ -9,16 +9,19 @@ from PySide6.QtCore import QPoint, Signal, Slot
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
+from app.common.later import later
 from app.planner.types import RAM, Card, Plan
 from app.ui.board.card_text import ModelFacts, title
 from app.ui.board.column import BoardColumn, device_title, in_sentence
 from app.ui.board.free_age import FreeAge
 from app.ui.board.off_column import OffColumn
 from app.words import say, say_problem
-from app.work.vram_users import users_text
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
+    from app.work.vram_users import users_text
+else:
+    users_text = later("app.work.vram_users", "users_text")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from typing_extensions import override
 
+from app.common.later import later
 from app.common.units import size_text
 from app.hardware.types import HardwareSnapshot
 from app.planner.types import Card, Device, DeviceEstimate
@@ -23,8 +25,12 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.frames import CardFrame
 from app.ui.widgets.labels import ElidedLabel, SectionTitle, set_look
 from app.words import Language, current_language, say
-from app.work.learned_memory import is_taken_over
-from app.work.verifying import VerifiedDevice
+
+if TYPE_CHECKING:
+    from app.work.learned_memory import is_taken_over
+    from app.work.verifying import VerifiedDevice
+else:
+    is_taken_over = later("app.work.learned_memory", "is_taken_over")
 
 _MARKS = {"ok": "check", "error": "error"}
 _MAKERS_WORDS = re.compile(r"^NVIDIA (?:GeForce )?|^AMD (?=Radeon)|\((?:R|TM)\)|(?<=Laptop) GPU$")

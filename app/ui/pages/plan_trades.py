@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 from typing_extensions import override
 
+from app.common.later import later
 from app.common.units import MIB
 from app.planner.second_gpu import SecondGpu, Worth
 from app.planner.trades import Quality, Trade
@@ -14,7 +17,13 @@ from app.ui.theme.fonts import scaled, tabular
 from app.ui.widgets.frames import CardFrame, Rule
 from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
 from app.words import say
-from app.work.card_answer import gain_text, prompt_text, second_gpu_text
+
+if TYPE_CHECKING:
+    from app.work.card_answer import gain_text, prompt_text, second_gpu_text
+else:
+    gain_text = later("app.work.card_answer", "gain_text")
+    prompt_text = later("app.work.card_answer", "prompt_text")
+    second_gpu_text = later("app.work.card_answer", "second_gpu_text")
 
 MOST_OFFERS = 5
 _GAP = 2

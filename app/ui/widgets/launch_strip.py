@@ -9,15 +9,18 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 from typing_extensions import override
 
+from app.common.later import later
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import PlainButton
 from app.ui.widgets.labels import set_look
 from app.words import say, say_problem
-from app.work.before_launch import LaunchAnswer, LaunchQuestion
-from app.work.doctor_text import fix_sentence
 
 if TYPE_CHECKING:
     from app.session.launch_controller import LaunchController
+    from app.work.before_launch import LaunchAnswer, LaunchQuestion
+    from app.work.doctor_text import fix_sentence
+else:
+    fix_sentence = later("app.work.doctor_text", "fix_sentence")
 
 
 def answer_text(answer: LaunchAnswer) -> str:
