@@ -36,8 +36,8 @@ class MonitorLoop:
     """Calls every sampler once a period and hands over one ``Sample``.
 
     ``on_sample`` and ``on_problem`` are called in the loop's thread. A sampler that raises gives None for the keys it
-    gave before and is reported once (``sampler_failed``); it is asked again the next time. ``start``, ``pause``,
-    ``resume`` and ``stop`` may be called from any thread.
+    gave before and is reported once (``sampler_failed``); it is asked again the next time. ``start``, ``set_period``,
+    ``pause``, ``resume`` and ``stop`` may be called from any thread.
     """
 
     def __init__(
@@ -67,6 +67,16 @@ class MonitorLoop:
     def start(self) -> None:
         """Start the thread; the first sample comes at once. Only once."""
         self._thread.start()
+
+    def set_period(self, period_s: float) -> None:
+        """Another pace, with a sample at once; nothing happens for the same one."""
+        if period_s <= 0:
+            raise ValueError("period_s must be positive")
+        with self._wake:
+            if period_s != self._period_s:
+                self._period_s = period_s
+                self._restart = True
+                self._wake.notify_all()
 
     def pause(self) -> None:
         """No sampler is asked until ``resume``."""
@@ -105,13 +115,13 @@ class MonitorLoop:
             self._close()
 
     def _wait(self, schedule: Schedule) -> Schedule | None:
-        """Wait for the next tick; a fresh schedule after a pause; None when it is time to stop."""
+        """Wait for the next tick; a fresh schedule after a pause or at another pace; None when it is time to stop."""
         with self._wake:
             while not self._stopping:
                 if self._paused:
                     self._wake.wait()
                     continue
-                if self._restart:  # set by resume, so that a pause too short to be noticed counts as well
+                if self._restart:  # set by resume and by another pace; a pause too short to be noticed counts as well
                     self._restart = False
                     schedule = Schedule(self._clock(), self._period_s)
                 left = schedule.due - self._clock()

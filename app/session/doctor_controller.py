@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # the doctor is called when something is wrong or asked: its 
     from app.diagnose.doctor.types import Answer, Facts, Finding
 
 _WINDOW_S = 60.0
-_LOOK_SAMPLES = 10
-"""The figures come twice a second; they are looked at every five seconds."""
+_LOOK_S = 5.0
+"""The figures come twice a second, or at the slow pace while nobody looks; they are looked at every five seconds."""
 _PAUSE_MS = 400
 """A drag on the board sends many plans; one look after it is enough."""
 
@@ -83,7 +83,7 @@ class DoctorController(QObject):
         self._timer.setSingleShot(True)
         self._timer.setInterval(_PAUSE_MS)
         self._timer.timeout.connect(self.examine)
-        self._n_samples = 0
+        self._look_at = 0.0
         self._told: set[str] = set()
         run.changed.connect(self._on_run_changed)
         run.sample_added.connect(self._on_sample)
@@ -172,9 +172,9 @@ class DoctorController(QObject):
     @Slot(object)
     def _on_sample(self, sample: Sample) -> None:
         """Every few seconds: does the last minute show trouble? Cheap; the page in front is brought up to date too."""
-        self._n_samples += 1
-        if self._n_samples % _LOOK_SAMPLES or self._run.state.phase is not RunPhase.READY:
+        if sample.t_monotonic < self._look_at or self._run.state.phase is not RunPhase.READY:
             return
+        self._look_at = sample.t_monotonic + _LOOK_S
         from app.diagnose.doctor.run_rules import live_findings
         from app.diagnose.doctor.types import Facts
 

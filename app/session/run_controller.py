@@ -73,6 +73,7 @@ class RunController(QObject):
         self._plan: Plan | None = None
         self._snapshot: HardwareSnapshot | None = None
         self._number = 0
+        self._is_watched = True
         self._monitor: MonitorLoop | None = None
         self._log: deque[str] = deque(maxlen=_LOG_LINES)
         self._new_lines: list[str] = []
@@ -151,9 +152,17 @@ class RunController(QObject):
         self._server.stop()
 
     def watch(self, on: bool) -> None:
-        """Ask for live figures, or pause: a gap in the curves. A server that starts is watched in any case."""
+        """Live figures for somebody who looks; else the slow pace of the record, which the curves show as a gap."""
+        self._is_watched = on
         if self._monitor is not None:
-            (self._monitor.resume if on else self._monitor.pause)()
+            self._monitor.set_period(self._pace(self.state.url))
+
+    def _pace(self, url: str | None) -> float:
+        """Seconds between samples. A server that starts (no ``url`` yet) is watched in any case: what it takes while
+        it loads is learned from."""
+        from app.work.watching import PERIOD_S, RESTING_S
+
+        return PERIOD_S if self._is_watched or url is None else RESTING_S
 
     def send_prompt(self, text: str) -> None:
         """Ask the running server."""
@@ -238,10 +247,9 @@ class RunController(QObject):
         server, snapshot = self._server, self._snapshot
         if server is None or snapshot is None or server.pid is None:
             return
-        from app.work.watching import PERIOD_S
 
         samplers = samplers_for(snapshot, server.pid, url, self.state.api_key, lambda: server.buffers)
-        self._monitor = MonitorLoop(samplers, PERIOD_S, lambda sample: self._sample.emit(number, sample))
+        self._monitor = MonitorLoop(samplers, self._pace(url), lambda sample: self._sample.emit(number, sample))
         self._monitor.start()
 
     def _stop_monitor(self) -> None:

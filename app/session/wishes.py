@@ -118,7 +118,7 @@ class RunWishes:
         return self._run.log_text()
 
     def watch_server(self, on: bool) -> None:
-        """Ask the running server and its cards for live figures, or pause."""
+        """Ask the running server and its cards for live figures, or only as often as the record of the run needs."""
         self._run.watch(on)
 
     def stop(self) -> None:

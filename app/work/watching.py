@@ -25,6 +25,11 @@ from app.monitor.samplers import CpuSampler, ProcessSampler, RamSampler
 from app.planner.types import RAM
 
 PERIOD_S = 0.5
+"""While somebody looks at the curves."""
+RESTING_S = 5.0
+"""While nobody does: enough for the record of the run and for the doctor's warnings."""
+GAP_S = 2.0
+"""Samples further apart than this were taken at rest, or the computer slept: a curve has a gap there."""
 
 
 def _slots(url: str, api_key: str | None) -> CallableSampler:

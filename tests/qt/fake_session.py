@@ -51,6 +51,9 @@ class FakeSession(QObject):
     is_loading = False
     trades_changed = Signal()
 
+    def watch_server(self, on):
+        """The run page says whether anybody sees it."""
+
     def __init__(self, hardware=None, model=None, **settings):
         super().__init__()
         settings = {"close_with_server": "stop", **settings}  # a window that asks would outlive its test

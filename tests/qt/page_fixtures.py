@@ -360,6 +360,7 @@ class FakeSession(QObject):
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[tuple[object, ...]] = []
+        self.watched: list[bool] = []
         self.model: ModelInfo | None = qwen()
         self.plan: Plan | None = plan()
         self.launched: Plan | None = None
@@ -403,6 +404,9 @@ class FakeSession(QObject):
 
     def stop(self) -> None:
         self.calls.append(("stop",))
+
+    def watch_server(self, on: bool) -> None:
+        self.watched.append(on)
 
     def send_prompt(self, text: str) -> None:
         self.calls.append(("send_prompt", text))

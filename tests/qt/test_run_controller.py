@@ -4,14 +4,17 @@ import json
 import threading
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 
 import pytest
 
 from app.common.paths import app_paths
+from app.session import run_controller
 from app.session.chat_controller import ChatController
 from app.session.jobs import JobRunner
 from app.session.run_controller import RunController
 from app.session.state import ChatPhase
+from app.work.watching import PERIOD_S, RESTING_S
 
 
 class Told:
@@ -115,3 +118,40 @@ def test_that_a_server_known_to_have_ended_is_not_the_users_stop(jobs, qtbot):
     chat.forget(server_ended=True)
     chat._on_done(chat._number, None)
     assert (chat.state.problem, chat.state.finish_reason) == (None, "cancelled")
+
+
+class Pace:
+    """Stands in for a monitor: writes down how often it is to ask."""
+
+    def __init__(self, samplers, period_s, on_sample):
+        self.periods = [period_s]
+
+    def set_period(self, period_s):
+        self.periods.append(period_s)
+
+    def start(self):
+        pass
+
+    def pause(self):
+        pass
+
+    def stop(self):
+        pass
+
+
+def test_that_a_hidden_window_rests_the_monitor_but_not_while_the_server_loads(jobs, monkeypatch):
+    monkeypatch.setattr(run_controller, "MonitorLoop", Pace)
+    monkeypatch.setattr(run_controller, "samplers_for", lambda *_: ())
+    run = RunController(jobs, app_paths())
+    run._server, run._snapshot = SimpleNamespace(pid=1, buffers=()), object()
+    run.watch(False)
+    run._start_monitor(0, url=None)
+    assert run._monitor.periods == [PERIOD_S]
+    run._start_monitor(0, url="http://127.0.0.1:1")
+    run.state = replace(run.state, url="http://127.0.0.1:1")
+    assert run._monitor.periods == [RESTING_S]
+    run.watch(True)
+    run.watch(False)
+    assert run._monitor.periods == [RESTING_S, PERIOD_S, RESTING_S]
+    run._server = None
+    run.close()

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QStackedWidget, QWidget
 
 from app.common.units import GIB
 from app.diagnose.buffers import BufferRow
@@ -109,6 +109,33 @@ def test_that_each_sample_is_drawn_once_and_none_while_nobody_sees_it(page, sess
     session.sample_added.emit(Sample(3.0, {"cpu.0": 82.0}))
     assert drawn == ["server.rss", "ram.used"]
     page.close()
+
+
+def test_that_a_server_is_watched_only_while_the_page_can_be_seen(qtbot, session):
+    page = RunPage(session)
+    holder = QStackedWidget()
+    qtbot.addWidget(holder)
+    holder.addWidget(QLabel("another page"))
+    holder.addWidget(page)
+    assert session.watched == [False]
+    holder.show()
+    assert session.watched == [False]
+    holder.setCurrentWidget(page)
+    assert session.watched.pop() is True
+    holder.setWindowState(Qt.WindowState.WindowMinimized)
+    assert session.watched.pop() is False
+    holder.setWindowState(Qt.WindowState.WindowNoState)
+    assert session.watched.pop() is True
+    holder.hide()
+    assert session.watched.pop() is False
+    holder.show()
+    assert session.watched.pop() is True
+    holder.setCurrentIndex(0)
+    assert session.watched.pop() is False
+    n_told = len(session.watched)
+    holder.setWindowState(Qt.WindowState.WindowMinimized)
+    assert len(session.watched) == n_told
+    holder.close()
 
 
 def test_that_the_servers_cores_are_marked_as_read_back(page, session):

@@ -151,6 +151,16 @@ def test_that_samples_become_seconds_before_now():
     assert reader.read("never seen", 60.0)[1].size == 3
 
 
+def test_that_samples_far_apart_have_a_gap_between_them_and_never_a_line():
+    ring = RingBuffer(20)
+    for t in (100.0, 100.5, 101.0, 106.0, 111.0, 111.5, 112.0):  # watched, at rest, watched
+        ring.append(Sample(t, {"x": t}))
+    ages, values = HistoryReader(lambda: ring, clock=lambda: 112.0).read("x", 60.0)
+    told = [None if v != v else float(v) for v in values]
+    assert told == [100.0, 100.5, 101.0, None, 106.0, None, 111.0, 111.5, 112.0]
+    assert list(ages[2:7]) == [-11.0, -8.5, -6.0, -3.5, -1.0]
+
+
 def test_that_an_empty_history_reads_as_nothing():
     ages, values = HistoryReader(lambda: RingBuffer(4)).read("x", 60.0)
     assert ages.size == values.size == 0

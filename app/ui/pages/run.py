@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from typing_extensions import override
 
@@ -46,6 +46,7 @@ class RunPage(QWidget):
         self._reader = HistoryReader(session.history)
         self._sampled: frozenset[str] = frozenset()
         self._is_stale = False
+        self._is_seen: bool | None = None
         self.other_apps: QWidget | None = None
         self.runs: QWidget | None = None
         self.header = RunHeader()
@@ -58,6 +59,7 @@ class RunPage(QWidget):
         self._lay_out()
         self._connect()
         self.refresh()
+        self._follow_eyes()
 
     def _lay_out(self) -> None:
         right = GapSplitter(Qt.Orientation.Vertical, self.log, self.buffers, (9, 10))
@@ -217,7 +219,28 @@ class RunPage(QWidget):
     @override
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self.window().installEventFilter(self)
+        self._follow_eyes()
         if self._is_stale:
             self._follow_plan()
         is_ready = self._session.run.phase is RunPhase.READY
         (self.chat.prompt if is_ready else self.header.button).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @override
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.window().removeEventFilter(self)
+        self._follow_eyes()
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.WindowStateChange:
+            self._follow_eyes()
+        return bool(super().eventFilter(watched, event))
+
+    def _follow_eyes(self) -> None:
+        """Live figures only while somebody can see them: the server has better use for the processor."""
+        is_seen = self.isVisible() and not self.window().isMinimized()
+        if is_seen is not self._is_seen:
+            self._is_seen = is_seen
+            self._session.watch_server(is_seen)

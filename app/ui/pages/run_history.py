@@ -9,6 +9,7 @@ import numpy as np
 
 from app.monitor.ring import RingBuffer
 from app.ui.plots.data import FloatArray
+from app.work.watching import GAP_S
 
 _NO_NUMBERS: FloatArray = np.empty(0)
 _TRIES = 3
@@ -18,6 +19,7 @@ class HistoryReader:
     """Reads the session's ring buffer for the plots.
 
     While a run lives, "now" is the clock; afterwards it is the last sample, so that the last picture stands still.
+    Where samples are far apart (nobody looked, or the computer slept) there is an unknown one between them: a gap.
     """
 
     def __init__(self, source: Callable[[], RingBuffer], clock: Callable[[], float] = time.monotonic) -> None:
@@ -39,7 +41,16 @@ class HistoryReader:
         now = self._clock() if self.is_live else float(times[-1])
         ages = times - now
         kept = ages >= -seconds
-        return ages[kept], values[kept]
+        return with_gaps(ages[kept], values[kept])
+
+
+def with_gaps(ages: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """An unknown value between two samples that are more than ``GAP_S`` apart. Pure."""
+    after = np.flatnonzero(np.diff(ages) > GAP_S) + 1
+    if after.size == 0:
+        return ages, values
+    middles = (ages[after - 1] + ages[after]) / 2
+    return np.insert(ages, after, middles), np.insert(values, after, np.nan)
 
 
 def _consistent(history: RingBuffer, key: str) -> tuple[FloatArray, FloatArray]:

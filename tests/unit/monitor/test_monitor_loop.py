@@ -99,6 +99,29 @@ def test_that_nothing_is_asked_while_paused_and_a_sample_comes_at_once_afterward
     loop.stop()
 
 
+def test_that_another_pace_holds_at_once():
+    samples = queue.Queue()
+    loop = MonitorLoop((_Counter(),), 3600.0, samples.put)
+    loop.start()
+    samples.get(timeout=PATIENCE_S)
+    loop.set_period(0.001)
+    assert [samples.get(timeout=PATIENCE_S).values["count"] for _ in range(3)] == [2.0, 3.0, 4.0]
+    loop.set_period(3600.0)
+    loop.stop()
+    with pytest.raises(ValueError, match="positive"):
+        loop.set_period(0.0)
+
+
+def test_that_a_pace_set_while_paused_asks_nothing():
+    counter = _Counter()
+    loop = MonitorLoop((counter,), 3600.0, lambda _: None)
+    loop.pause()
+    loop.start()
+    loop.set_period(0.001)
+    loop.stop()
+    assert counter.calls == 0
+
+
 def test_that_a_loop_that_never_sampled_can_be_stopped():
     counter = _Counter()
     loop = MonitorLoop((counter,), 1.0, lambda _: None)
