@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QImage
 
-from app.common.problem import ProblemError
+from app.common.problem import Problem, ProblemError
 from app.session.chat_controller import ChatController
 from app.session.chat_pictures import LARGEST_SIDE, Picture, picture_of, read_picture
 from app.session.jobs import JobRunner
@@ -301,6 +301,62 @@ def test_that_a_stream_ends_as_the_same_text_as_the_whole_answer(view):
     assert view.toPlainText() == whole
 
 
+def conversation(picture):
+    """States in the order in which a conversation with everything in it shows them."""
+    code = "Look:\n\n```py\nprint(1)\n```\n\n- a\n- b\n"
+    first = ChatState(ChatPhase.IDLE, "one", code, finish_reason="stop", number=1, decode_tps=5.0)
+    second = ChatState(ChatPhase.IDLE, "two", "**two**", reasoning="hm", finish_reason="stop", number=2)
+    third = ChatState(ChatPhase.IDLE, "see", code, finish_reason="length", number=3, pictures=(picture,))
+    again = ChatState(ChatPhase.IDLE, "see", "no", finish_reason="stop", number=4, pictures=(picture,))
+    failed = ChatState(ChatPhase.IDLE, "five", "", number=5, problem=Problem("chat_server_ended", evidence=("x",)))
+    turns = ()
+    for state in (first, second, third, again, failed):
+        before = ChatState(ChatPhase.PROMPT, state.question, number=state.number, pictures=state.pictures)
+        yield turns, before
+        for end in range(0, len(state.answer), 7):
+            yield turns, dataclasses.replace(before, phase=ChatPhase.ANSWERING, answer=state.answer[: end + 7])
+        yield turns, state
+        turns = turns if state is third else (*turns, state)
+
+
+def test_that_a_conversation_that_grew_is_the_same_as_one_written_at_once(view, qtbot, tmp_path, qapp):
+    for turns, state in conversation(read_picture(str(picture_file(tmp_path)))):
+        view.set_chat(turns, state)
+        if state.phase is ChatPhase.IDLE:
+            fresh = ChatView()
+            qtbot.addWidget(fresh)
+            fresh.set_chat(turns, state)
+            assert view.toHtml() == fresh.toHtml(), state.question
+            assert [piece.text for piece in view._codes] == [piece.text for piece in fresh._codes]
+            assert list(view._images) == list(fresh._images)
+    assert links(view).count("again") == 1
+    view.anchorClicked.emit(QUrl("copy-answer:0"))
+    assert QGuiApplication.clipboard().text().startswith("Look:")
+
+
+def test_that_an_answer_without_a_blank_line_streams_in_pieces_and_ends_as_one_paragraph(view):
+    words = "river stone " * 1000
+    for end in range(0, len(words), 500):
+        view.set_state(ChatState(ChatPhase.ANSWERING, "q", words[: end + 500], number=1))
+    longest = max(len(line) for line in view.toPlainText().split("\n"))
+    assert longest < 3000
+    view.set_state(ChatState(ChatPhase.IDLE, "q", words, number=1, finish_reason="stop"))
+    assert words.strip() in view.toPlainText()
+
+
+def test_that_who_scrolled_up_stays_there_while_the_answer_ends_and_the_next_question_comes(view, qapp):
+    words = "line\n\n" * 200
+    view.show()
+    view.set_state(ChatState(ChatPhase.ANSWERING, "q", words, number=1))
+    qapp.processEvents()
+    view.verticalScrollBar().setValue(40)
+    done = ChatState(ChatPhase.IDLE, "q", words, number=1, finish_reason="stop")
+    view.set_state(done)
+    view.set_chat((done,), ChatState(ChatPhase.PROMPT, "next", number=2))
+    assert view.verticalScrollBar().value() == 40
+    view.hide()
+
+
 def test_that_a_part_is_whole_after_a_blank_line_outside_of_code():
     assert stable_end("a\n\nb", 0) == 3
     assert stable_end("a\n```\nx\n\ny\n", 0) == 0
@@ -310,7 +366,16 @@ def test_that_a_part_is_whole_after_a_blank_line_outside_of_code():
 
 
 @pytest.mark.parametrize(
-    "text", ["> " * 3000 + "x", "|" * 5000, "- " * 3000 + "x", ">" * 90_000, "x" * 200_000, "* " * 40_000]
+    "text",
+    [
+        "> " * 3000 + "x",
+        "|" * 5000,
+        "- " * 3000 + "x",
+        ">" * 90_000,
+        "x" * 200_000,
+        "* " * 40_000,
+        "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 2000,
+    ],
 )
 def test_that_what_would_take_for_ever_to_lay_out_is_shown_as_it_came(view, text):
     assert not may_format(text)

@@ -32,6 +32,8 @@ LONGEST_MARKDOWN = 100_000
 _DEEPEST = 12
 """Levels of quotes and lists that are formatted: Qt draws each inside the other."""
 _MOST_COLUMNS = 64
+_MOST_ROWS = 400
+"""Lines of tables in one answer: Qt's layout of a table of thousands takes seconds."""
 _LONGEST_LINK = 2000
 _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 
@@ -56,7 +58,10 @@ def may_format(text: str) -> bool:
     """Is this Markdown that can be laid out in reasonable time?"""
     if len(text) > LONGEST_MARKDOWN:
         return False
-    return all(_depth(line) <= _DEEPEST and line.count("|") <= _MOST_COLUMNS for line in text.split("\n"))
+    lines = text.split("\n")
+    if sum("|" in line for line in lines) > _MOST_ROWS:
+        return False
+    return all(_depth(line) <= _DEEPEST and line.count("|") <= _MOST_COLUMNS for line in lines)
 
 
 def _depth(line: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QUrl, Signal, Slot
 from PySide6.QtGui import (
     QDesktopServices,
@@ -31,14 +33,26 @@ _AGAIN = "again"
 _COPY_ANSWER = "copy-answer:"
 _COPY_CODE = "copy-code:"
 _THUMBNAIL = 120
+_LONGEST_TAIL = 2000
+"""Characters of one paragraph while it streams: Qt lays the whole paragraph out anew for each that is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the exchange in front begins: in the text, among the blocks of code, among the pictures."""
+
+    position: int = 0
+    n_codes: int = 0
+    n_images: int = 0
 
 
 class ChatView(QTextBrowser):
     """A read-only text. What came from the model or the user never becomes HTML and loads nothing.
 
     While an answer streams, the part that is whole (up to the last blank line) is formatted, the rest is appended as it
-    comes: each character is laid out twice at most, however long the answer. At its end it is formatted as a whole. The
-    view stays at the end unless the reader scrolled up.
+    comes, a paragraph without end in pieces: what an addition costs does not grow with the answer. At its end the
+    answer is formatted as a whole; what was said before it stays as it is. The view stays at the end unless the reader
+    scrolled up.
     """
 
     fold_changed = Signal(bool)
@@ -54,7 +68,10 @@ class ChatView(QTextBrowser):
         self._codes: list[CodePiece] = []
         self._images: dict[str, QImage] = {}
         self._tail_at = 0
+        self._tail_length = 0
         self._formatted = 0
+        self._last = _Place()
+        self._foot_at: int | None = None
         self.setOpenLinks(False)
         make_flat(self)
         self.setAccessibleName(say("chat.view"))
@@ -70,21 +87,23 @@ class ChatView(QTextBrowser):
 
     def set_chat(self, turns: tuple[ChatState, ...], state: ChatState) -> None:
         """Show a conversation and the exchange in front."""
-        if turns != self._turns:
+        if turns == self._turns:
+            self.set_state(state)
+        elif turns == (*self._turns, self._state) and (self._state.answer or not self._state.reasoning):
+            self._go_on(turns, state)
+        else:
             self._turns = turns
             self._state = state
             self._write_all()
-        else:
-            self.set_state(state)
 
     def set_state(self, state: ChatState) -> None:
         """Show the exchange in front; cheap when only text was added at its end."""
         old, self._state = self._state, state
         added = _added_at_end(old, state, is_open=self.is_reasoning_open)
         if added is None:
-            self._write_all()
+            self._write_last()
         elif added:
-            at_end = self._is_at_end()
+            at_end = self.is_at_end()
             self._append(added, is_answer=bool(state.answer))
             if at_end:
                 self._go_to_end()
@@ -119,7 +138,8 @@ class ChatView(QTextBrowser):
         QGuiApplication.clipboard().setText(text)
         self.copied.emit()
 
-    def _is_at_end(self) -> bool:
+    def is_at_end(self) -> bool:
+        """Does the reader see the end?"""
         bar = self.verticalScrollBar()
         return bar.value() >= bar.maximum() - 4
 
@@ -135,7 +155,7 @@ class ChatView(QTextBrowser):
         answer = self._state.answer
         end = stable_end(answer, self._formatted) if is_answer else 0
         if not is_answer or end <= self._formatted or not may_format(answer[self._formatted : end]):
-            cursor.insertText(added)
+            self._append_tail(cursor, added)
             return
         cursor.beginEditBlock()
         cursor.setPosition(self._tail_at, QTextCursor.MoveMode.KeepAnchor)
@@ -145,24 +165,50 @@ class ChatView(QTextBrowser):
         self._write_tail(cursor, answer[end:])
         cursor.endEditBlock()
 
+    def _append_tail(self, cursor: QTextCursor, added: str) -> None:
+        """Add to the paragraph that streams; a long one goes on in another, until the answer is formatted."""
+        if self._tail_length > _LONGEST_TAIL:
+            cursor.insertBlock()
+            self._tail_length = 0
+        cursor.insertText(added)
+        self._tail_length += len(added)
+
     @Slot()
     def _write_all(self) -> None:
-        at_end, place = self._is_at_end(), self.verticalScrollBar().value()
-        self.clear()
-        self._codes.clear()
-        self._images.clear()
-        cursor = QTextCursor(self.document())
-        cursor.beginEditBlock()
-        exchanges = (*self._turns, self._state)
-        for number, state in enumerate(exchanges):
-            self._write_exchange(cursor, state, number, is_last=number == len(exchanges) - 1)
-        cursor.endEditBlock()
-        if at_end:
-            self._go_to_end()
-        else:
-            self.verticalScrollBar().setValue(place)
+        with _Kept(self):
+            self.clear()
+            self._codes.clear()
+            self._images.clear()
+            exchanges = (*self._turns, self._state)
+            with _Edit(self) as cursor:
+                for number, state in enumerate(exchanges):
+                    self._write_exchange(cursor, state, number, is_last=number == len(exchanges) - 1)
+
+    def _write_last(self) -> None:
+        """The exchange in front anew; what was said before it stays."""
+        with _Kept(self), _Edit(self) as cursor:
+            cursor.setPosition(self._last.position)
+            cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
+            cursor.removeSelectedText()
+            del self._codes[self._last.n_codes :]
+            self._images = dict(list(self._images.items())[: self._last.n_images])
+            self._write_exchange(cursor, self._state, len(self._turns), is_last=True)
+
+    def _go_on(self, turns: tuple[ChatState, ...], state: ChatState) -> None:
+        """The exchange that was in front is a turn now, and cannot be asked again any more."""
+        with _Kept(self), _Edit(self) as cursor:
+            if self._foot_at is not None:
+                cursor.setPosition(self._foot_at)
+                cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
+                cursor.removeSelectedText()
+                self._write_foot(cursor, self._state, len(self._turns), is_last=False)
+            self._turns, self._state = turns, state
+            self._write_exchange(cursor, state, len(turns), is_last=True)
 
     def _write_exchange(self, cursor: QTextCursor, state: ChatState, number: int, *, is_last: bool) -> None:
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._last = _Place(cursor.position(), len(self._codes), len(self._images))
+        self._foot_at = None
         if state.question or state.pictures:
             gap = 0 if self.document().isEmpty() else 18
             self._block(cursor, say("chat.you"), "text_dim", small=True, gap=gap)
@@ -183,6 +229,7 @@ class ChatView(QTextBrowser):
             for line in state.problem.evidence:
                 self._block(cursor, line, "text_dim", small=True)
         if state.phase is ChatPhase.IDLE and (state.answer or state.problem is not None):
+            self._foot_at = cursor.position()
             self._write_foot(cursor, state, number, is_last=is_last)
 
     def _write_answer(self, cursor: QTextCursor, state: ChatState) -> None:
@@ -200,6 +247,7 @@ class ChatView(QTextBrowser):
         """The part of an answer that is not whole yet, in a paragraph of its own."""
         cursor.movePosition(QTextCursor.MoveOperation.End)
         self._tail_at = cursor.position()
+        self._tail_length = len(text)
         self._block(cursor, text, "text")
 
     def _write_markdown(self, cursor: QTextCursor, text: str) -> None:
@@ -271,6 +319,34 @@ class ChatView(QTextBrowser):
             style.setAnchor(True)
             style.setAnchorHref(link)
         return style
+
+
+class _Edit:
+    """One change of the view's text: laid out once, at its end."""
+
+    def __init__(self, view: ChatView) -> None:
+        self._cursor = QTextCursor(view.document())
+
+    def __enter__(self) -> QTextCursor:
+        self._cursor.beginEditBlock()
+        return self._cursor
+
+    def __exit__(self, *_: object) -> None:
+        self._cursor.endEditBlock()
+
+
+class _Kept:
+    """Who reads at the end stays there, who scrolled up stays where they were."""
+
+    def __init__(self, view: ChatView) -> None:
+        self._bar = view.verticalScrollBar()
+        self._was_at_end, self._place = view.is_at_end(), self._bar.value()
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.setValue(self._bar.maximum() if self._was_at_end else self._place)
 
 
 def _added_at_end(old: ChatState, new: ChatState, *, is_open: bool) -> str | None:
