@@ -79,8 +79,8 @@ def open_window(app: QApplication, model: str | None) -> tuple[AppSession, MainW
     return session, window
 
 
-def launch(session: AppSession) -> Asker:
-    """Start the server and the client. Raises SystemExit when it does not get ready."""
+def launch(session: AppSession, n_tokens: int = 64, *, is_same: bool = False) -> Asker:
+    """Start the server and the client (see ``benchmarks.asker``). Raises SystemExit when it does not get ready."""
     session.launch()
     launching = session.launching
 
@@ -94,7 +94,7 @@ def launch(session: AppSession) -> Asker:
         raise SystemExit(f"not ready: {session.run.phase.value}")
     if session.run.phase is RunPhase.FAILED or session.run.url is None:
         raise SystemExit(f"failed: {session.run.problem}")
-    return Asker(session.run.url, session.run.api_key)
+    return Asker(session.run.url, session.run.api_key, n_tokens, is_same=is_same)
 
 
 def main() -> int:
