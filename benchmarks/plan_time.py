@@ -36,7 +36,7 @@ def large_model() -> ModelInfo:
         model = read_model(make_split_235b(folder, has_vocabulary=False))
     before = model.expert_count
     tensors = tuple(
-        replace(t, shape=(*t.shape[:-1], _EXPERTS), n_bytes=t.n_bytes // before * _EXPERTS)
+        t._replace(shape=(*t.shape[:-1], _EXPERTS), n_bytes=t.n_bytes // before * _EXPERTS)
         if t.role in (Role.ROUTED_EXPERT, Role.ROUTER)
         else t
         for t in model.tensors

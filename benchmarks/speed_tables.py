@@ -303,7 +303,7 @@ def _with_rest(model: ModelInfo, case: Case) -> ModelInfo:
     sizes = {t.name: each for t in mixers}
     others = {t.name for t in model.tensors if t.role is not Role.ROUTED_EXPERT} - sizes.keys()
     tensors = tuple(
-        replace(t, n_bytes=sizes[t.name]) if t.name in sizes else replace(t, n_bytes=0) if t.name in others else t
+        t._replace(n_bytes=sizes[t.name]) if t.name in sizes else t._replace(n_bytes=0) if t.name in others else t
         for t in model.tensors
     )
     return replace(model, tensors=tensors)

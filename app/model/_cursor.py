@@ -18,6 +18,8 @@ _GLANCE_BYTES = 128 << 10
 """Read at once where no texts are walked: settings, the tensor table."""
 _U32 = struct.Struct("<I")
 _U64 = struct.Struct("<Q")
+_LIKELY_BYTES = 32
+"""More than a text of a vocabulary takes, with its length."""
 _RUN = 128
 _SHORT = 64
 
@@ -114,8 +116,9 @@ class Cursor:
         if count > self.remaining // 8:
             raise self.truncated()
         while count:
-            if len(self._buffer) - self._offset < min(_WINDOW_BYTES // 2, self.remaining):
-                self._fill(0, _WINDOW_BYTES)
+            window = min(_WINDOW_BYTES, max(_GLANCE_BYTES, count * _LIKELY_BYTES))
+            if len(self._buffer) - self._offset < min(window // 2, self.remaining):
+                self._fill(0, window)
             walked = self._walk(count)
             if walked == 0:
                 self.skip(self.u64())  # longer than the window, or cut off by its end

@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import NamedTuple
 
-from app.common.problem import fail
+from app.common.problem import ProblemError, fail
 from app.model._cursor import Cursor
 from app.model._sniff import not_gguf
 from app.model.types import MetaValue
@@ -35,8 +36,13 @@ _SCALARS: dict[int, str] = {
 _SCALAR_STRUCTS = {type_id: struct.Struct("<" + letter) for type_id, letter in _SCALARS.items()}
 _ARRAY_START = struct.Struct("<IQ")
 _COUNTS = struct.Struct("<QQ")
-_U32, _U64 = struct.Struct("<I"), struct.Struct("<Q")
-_TENSOR_TAILS = tuple(struct.Struct(f"<{n_dims}QIQ") for n_dims in range(_MAX_DIMS + 1))
+
+
+@cache
+def _row_layout(name_bytes: int, n_dims: int) -> struct.Struct:
+    """A row of the tensor table; one with too many dimensions is read only as far as to say so."""
+    return struct.Struct(f"<Q{name_bytes}sI" + (f"{n_dims}QIQ" if n_dims <= _MAX_DIMS else ""))
+
 
 SkipTexts = Callable[[Cursor, int], None]
 """Moves a cursor past so many texts that nobody keeps."""
@@ -45,13 +51,14 @@ SkipTexts = Callable[[Cursor, int], None]
 class RawTensor(NamedTuple):
     """A tensor as the header lists it; ``offset`` counts from the start of the data section.
 
-    ``shape`` is never empty: no dimension means one element (gguf.cpp:686-692).
+    ``shape`` is never empty: no dimension means one element (gguf.cpp:686-692); ``n_elements`` is its product.
     """
 
     name: str
     shape: tuple[int, ...]
     type_id: int
     offset: int
+    n_elements: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,35 +191,41 @@ class _Parser:
         return value
 
     def _read_tensors(self, n_tensors: int) -> tuple[RawTensor, ...]:
-        cursor, tails, length_at, n_dims_at = self._cursor, _TENSOR_TAILS, _U64.unpack_from, _U32.unpack_from
+        cursor, row_of = self._cursor, _row_layout
         tensors: list[RawTensor] = []
-        seen: set[bytes] = set()
+        names: list[bytes] = []
         data, at = cursor.ahead(_LONGEST_ROW)
         try:
             for _ in range(n_tensors):
                 if len(data) - at < _LONGEST_ROW:
                     cursor.skip_ahead(at)
                     data, at = cursor.ahead(_LONGEST_ROW)
-                (length,) = length_at(data, at)
-                if length > _MAX_TENSOR_NAME_BYTES:
-                    raise cursor.damaged("tensor_name_length", str(length))
-                raw_name = data[at + 8 : at + 8 + length]
-                (n_dims,) = n_dims_at(data, at + 8 + length)
-                name = raw_name.decode("utf-8", "replace")
-                if raw_name in seen:
-                    raise fail("gguf_damaged_tensor", path=cursor.path, tensor=name, detail="duplicate")
-                seen.add(raw_name)
-                if n_dims > _MAX_DIMS:
-                    raise fail("gguf_damaged_tensor", path=cursor.path, tensor=name, detail="dimensions")
-                *shape, type_id, offset = tails[n_dims].unpack_from(data, at + 12 + length)
-                if 0 in shape or prod(shape) > _MAX_ELEMENTS:
-                    self._check_shape(name, shape)
-                tensors.append(RawTensor(name, tuple(shape) or (1,), type_id, offset))
-                at += 12 + length + tails[n_dims].size
-        except struct.error:
+                length = data[at]  # both are one byte long in a good file; what they are as a whole is checked below
+                layout = row_of(length, data[at + 8 + length])
+                whole_length, raw_name, n_dims, *rest = layout.unpack_from(data, at)
+                if whole_length != length or n_dims > _MAX_DIMS:
+                    raise self._bad_row(whole_length, n_dims, raw_name)
+                name, offset, type_id = raw_name.decode("utf-8", "replace"), rest.pop(), rest.pop()
+                n_elements = prod(rest)
+                if not 0 < n_elements <= _MAX_ELEMENTS:
+                    self._check_shape(name, rest)
+                names.append(raw_name)
+                tensors.append(RawTensor(name, tuple(rest) or (1,), type_id, offset, n_elements))
+                at += layout.size
+        except (struct.error, IndexError):
             raise cursor.truncated() from None
         cursor.skip_ahead(at)
+        if len(set(names)) < len(names):
+            twice = next(t.name for i, t in enumerate(tensors) if names[i] in names[:i])
+            raise fail("gguf_damaged_tensor", path=cursor.path, tensor=twice, detail="duplicate")
         return tuple(tensors)
+
+    def _bad_row(self, length: int, n_dims: int, raw_name: bytes) -> ProblemError:
+        """A row of the tensor table whose name is too long, or that has too many dimensions."""
+        if length > _MAX_TENSOR_NAME_BYTES:
+            return self._cursor.damaged("tensor_name_length", str(length))
+        name = raw_name.decode("utf-8", "replace")
+        return fail("gguf_damaged_tensor", path=self._cursor.path, tensor=name, detail="dimensions")
 
     def _check_shape(self, name: str, shape: list[int]) -> None:
         n_elements = 1

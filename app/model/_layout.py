@@ -25,44 +25,42 @@ def place_tensors(header: Header, path: str) -> tuple[PlacedTensor, ...]:
     Tensors must follow each other without holes (ggml/src/gguf.cpp:783-810). A type we do not know has the size of the
     gap to the next tensor. Raises ProblemError: gguf_damaged_tensor, gguf_truncated (with the bytes that are missing).
     """
-    placed: list[PlacedTensor] = []
-    expected, last, start = 0, len(header.tensors) - 1, header.data_start
-    mask = header.alignment - 1
+    return tuple(
+        PlacedTensor(
+            raw, type_name(raw.type_id), n_bytes, header.data_start + raw.offset, raw.type_id not in TENSOR_TYPES
+        )
+        for raw, n_bytes in zip(header.tensors, tensor_sizes(header, path), strict=True)
+    )
+
+
+def tensor_sizes(header: Header, path: str) -> list[int]:
+    """Bytes of each tensor of one file. Raises as ``place_tensors`` does."""
+    sizes: list[int] = []
+    expected, mask, types = 0, header.alignment - 1, TENSOR_TYPES
     for index, raw in enumerate(header.tensors):
-        if raw.offset != expected:
+        _, shape, type_id, offset, n_elements = raw
+        if offset != expected:
             raise _damaged(path, raw, "offset")
-        known = TENSOR_TYPES.get(raw.type_id)
+        known = types.get(type_id)
         if known is not None:
-            n_bytes = _known_size(raw, known.block_elements, known.block_bytes, path)
+            if shape[0] % known.block_elements:  # gguf.cpp:738-745
+                raise _damaged(path, raw, "row_length")
+            n_bytes = n_elements // known.block_elements * known.block_bytes
             expected += n_bytes + mask & ~mask
-            placed.append(PlacedTensor(raw, known.name, n_bytes, start + raw.offset, False))
-            continue
-        end = header.file_bytes - start if index == last else header.tensors[index + 1].offset
-        n_bytes = end - raw.offset
-        expected = end
-        if n_bytes <= 0 and index != last:
-            raise _damaged(path, raw, "offset")
-        placed.append(PlacedTensor(raw, type_name(raw.type_id), n_bytes, start + raw.offset, True))
-    _check_complete(header, placed, path)
-    return tuple(placed)
+        else:
+            is_last = index == len(header.tensors) - 1
+            end = header.file_bytes - header.data_start if is_last else header.tensors[index + 1].offset
+            n_bytes, expected = end - offset, end
+            if n_bytes <= 0 and not is_last:
+                raise _damaged(path, raw, "offset")
+        sizes.append(n_bytes)
+    if sizes:
+        _check_complete(header, header.data_start + header.tensors[-1].offset + max(1, sizes[-1]), path)
+    return sizes
 
 
-def _known_size(raw: RawTensor, block_elements: int, block_bytes: int, path: str) -> int:
-    row = raw.shape[0]
-    if row % block_elements:  # gguf.cpp:738-745
-        raise _damaged(path, raw, "row_length")
-    n_bytes = row // block_elements * block_bytes
-    for length in raw.shape[1:]:
-        n_bytes *= length
-    return n_bytes
-
-
-def _check_complete(header: Header, placed: list[PlacedTensor], path: str) -> None:
+def _check_complete(header: Header, end: int, path: str) -> None:
     """Does the file hold all its data? (The padding after the last tensor may be missing.)"""
-    if not placed:
-        return
-    last = placed[-1]
-    end = last.offset + max(1, last.n_bytes)
     if end > header.file_bytes:
         raise fail(
             "gguf_truncated",

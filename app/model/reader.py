@@ -16,8 +16,9 @@ from app.model._cursor import Cursor
 from app.model._file_role import FileRole, role_of
 from app.model._files import open_model_file, part_paths
 from app.model._header import Header, SkipTexts, parse_header
-from app.model._layout import PlacedTensor, place_tensors
+from app.model._layout import tensor_sizes
 from app.model._meta import Meta
+from app.model._types_table import TENSOR_TYPES, type_name
 from app.model.hparams import HParams, compute_hparams
 from app.model.roles import classify, role_in_layer
 from app.model.types import MetaValue, ModelInfo, Role, TensorInfo
@@ -44,9 +45,9 @@ def read_model(path: str | os.PathLike[str], skip_texts: SkipTexts = Cursor.skip
 
 def model_of_headers(paths: tuple[str, ...], headers: list[Header]) -> ModelInfo:
     """The model of the headers of all its parts. Raises ProblemError for parts that do not belong together."""
-    placed = [place_tensors(one, where) for where, one in zip(paths, headers, strict=True)]
-    _check_parts(paths, headers, placed)
-    return _build(paths, headers, placed)
+    sizes = [tensor_sizes(one, where) for where, one in zip(paths, headers, strict=True)]
+    _check_parts(paths, headers)
+    return _build(paths, headers, sizes)
 
 
 def file_role(path: str | os.PathLike[str]) -> FileRole:
@@ -87,30 +88,30 @@ def _all_parts(path: str, header: Header) -> tuple[tuple[str, ...], list[Header]
     return paths, headers
 
 
-def _check_parts(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[PlacedTensor, ...]]) -> None:
+def _check_parts(paths: tuple[str, ...], headers: list[Header]) -> None:
     """The parts together hold each tensor once, and as many as the first part announces."""
     if len(paths) == 1:
         return
     names: set[str] = set()
-    for path, tensors in zip(paths, placed, strict=True):
-        for tensor in tensors:
-            if tensor.raw.name in names:
-                raise fail("gguf_damaged_tensor", path=path, tensor=tensor.raw.name, detail="duplicate")
-            names.add(tensor.raw.name)
+    for path, header in zip(paths, headers, strict=True):
+        for tensor in header.tensors:
+            if tensor.name in names:
+                raise fail("gguf_damaged_tensor", path=path, tensor=tensor.name, detail="duplicate")
+            names.add(tensor.name)
     announced = _split_number(headers[0], "split.tensors.count")
     if announced and announced != len(names):
         raise fail("gguf_damaged", path=paths[0], detail=f"split.tensors.count={announced}/{len(names)}")
 
 
-def _build(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[PlacedTensor, ...]]) -> ModelInfo:
+def _build(paths: tuple[str, ...], headers: list[Header], sizes: list[list[int]]) -> ModelInfo:
     first = headers[0]
     architecture = _text(first.metadata, "general.architecture") or ""
     meta = Meta(first.metadata, architecture)
-    shapes = {t.raw.name: t.raw.shape for part in placed for t in part}
+    shapes = {tensor.name: tensor.shape for header in headers for tensor in header.tensors}
     block_count = _block_count(meta, shapes, paths[0])
     embedding_length = meta.integer("embedding_length") or _dimension(shapes, "token_embd.weight", 0)
     hparams = compute_hparams(meta, architecture, block_count, embedding_length, frozenset(shapes))
-    tensors = _tensors(placed, hparams, paths)
+    tensors = _tensors(headers, sizes, hparams, paths)
     expert_count, used = _experts(meta, block_count, paths[0])
     vocab = first.array_lengths.get("tokenizer.ggml.tokens")
     return ModelInfo(
@@ -139,21 +140,25 @@ def _build(paths: tuple[str, ...], headers: list[Header], placed: list[tuple[Pla
 
 
 def _tensors(
-    placed: list[tuple[PlacedTensor, ...]], hparams: HParams, paths: tuple[str, ...]
+    headers: list[Header], sizes: list[list[int]], hparams: HParams, paths: tuple[str, ...]
 ) -> tuple[TensorInfo, ...]:
     """The tensors with their roles. One of a block that the model does not have is refused, as by the engine
     (llama-model-loader.cpp:1398)."""
     layers, nextn, infos = hparams.layers, hparams.nextn_count, list[TensorInfo]()
-    for part, tensors in enumerate(placed):
-        for raw, type_name, n_bytes, offset, size_is_gap in tensors:
-            name, shape, type_id, _ = raw
+    for part, header in enumerate(headers):
+        start = header.data_start
+        for (name, shape, type_id, offset, _), n_bytes in zip(header.tensors, sizes[part], strict=True):
             role, block = classify(name, len(layers), nextn)
             if block is not None:
                 if block >= len(layers):
                     raise fail("gguf_damaged_tensor", path=paths[part], tensor=name, detail="block")
                 if role is Role.ATTENTION:
                     role = role_in_layer(role, layers[block])
-            infos.append(TensorInfo(name, shape, type_id, type_name, n_bytes, offset, role, block, part, size_is_gap))
+            known = TENSOR_TYPES.get(type_id)
+            kind = type_name(type_id) if known is None else known.name
+            infos.append(
+                TensorInfo(name, shape, type_id, kind, n_bytes, start + offset, role, block, part, known is None)
+            )
     return tuple(infos)
 
 

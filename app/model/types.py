@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 MetaValue = str | int | float | bool | tuple[str | int | float | bool, ...]
 
@@ -26,8 +27,7 @@ class Role(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class TensorInfo:
+class TensorInfo(NamedTuple):
     """One tensor of the header.
 
     ``shape`` is ggml order (ne[0], the contiguous dimension, first). ``block`` is N of ``blk.N.``, else None.

@@ -75,7 +75,7 @@ class WellKnown:
         for name, shape in self._tensors:
             type_name = self._type_of(name, shape, recipe, blocks, quant)
             known = TENSOR_TYPES[_TYPE_IDS[type_name]]
-            tensors.append(RawTensor(name, shape, _TYPE_IDS[type_name], offset))
+            tensors.append(RawTensor(name, shape, _TYPE_IDS[type_name], offset, prod(shape)))
             n_bytes = prod(shape) // known.block_elements * known.block_bytes
             offset += -(-n_bytes // _ALIGNMENT) * _ALIGNMENT
         metadata = {**self._settings, "general.architecture": self.architecture, "general.name": self.name}

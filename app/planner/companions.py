@@ -328,7 +328,7 @@ def _renumbered(tensor: TensorInfo, first: int, layers: tuple[LayerFacts, ...]) 
     block = tensor.block - first
     name = f"blk.{block}." + tensor.name.split(".", 2)[2]
     role, _ = classify(name, len(layers), 0)
-    return replace(tensor, name=name, block=block, role=role_in_layer(role, layers[block]))
+    return tensor._replace(name=name, block=block, role=role_in_layer(role, layers[block]))
 
 
 def mtp_weights(model: ModelInfo, placement: Placement) -> Iterator[tuple[str, int]]:

@@ -219,6 +219,31 @@ def _rough_bytes(model: ModelInfo, settings: GraphSettings) -> int:
     return settings.n_tokens * row + 4 * settings.n_outputs * (model.vocab_size or 0)
 
 
+class BufferBounds(NamedTuple):
+    """Bytes that no compute buffer of a model exceeds: a card that holds all of the model, a card that takes over
+    weights in RAM, RAM beside a card, and RAM alone."""
+
+    card: int
+    card_with_copies: int
+    host: int
+    host_alone: int
+
+
+def buffer_bounds(model: ModelInfo, kv: KvSettings, largest: int, largest_expert: int) -> BufferBounds:
+    """Bounds without a graph, for a first verdict (``first_verdict``).
+
+    The careful figure and the inner rows of a dense FFN, half as much again; copies of weights in RAM lie on a card two
+    at a time. Twice the exact figure or more for most models; tests hold them against every recorded architecture.
+    """
+    settings = graph_settings(model, kv, kv.flash_attention and model.architecture not in _NO_FLASH_ATTENTION)
+    dense = model.metadata.get(f"{model.architecture}.feed_forward_length")
+    lengths = dense if isinstance(dense, tuple) else (dense,)
+    inner = max((length for length in lengths if isinstance(length, int)), default=0)
+    careful = _rough_bytes(model, settings) + 12 * settings.n_tokens * inner
+    card = careful + careful // 2
+    return BufferBounds(card, card + 2 * max(largest, largest_expert), card, 5 * careful // 2)
+
+
 def _backends(
     model: ModelInfo, placement: Placement, devices: DeviceSet, op_offload: bool, cuda: tuple[bool, bool]
 ) -> Backends:

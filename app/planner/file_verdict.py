@@ -37,7 +37,8 @@ RUNS = frozenset({VerdictKind.GPU, VerdictKind.EXPERTS_IN_RAM, VerdictKind.LAYER
 @dataclass(frozen=True, slots=True)
 class FileVerdict:
     """``expert_layers_in_ram``: of ``expert_layers``; None for a model without routed experts. ``decode_tps`` None:
-    a bandwidth is unknown. ``missing_bytes``: how much memory is too little, with TOO_BIG and NO."""
+    a bandwidth is unknown. ``missing_bytes``: how much memory is too little, with TOO_BIG and NO. ``is_first``: the
+    plan is still to be made, and this is on the safe side of it (``first_verdict``)."""
 
     kind: VerdictKind
     n_ctx: int
@@ -47,6 +48,7 @@ class FileVerdict:
     layers: int = 0
     decode_tps: float | None = None
     missing_bytes: int | None = None
+    is_first: bool = False
 
     @property
     def runs(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -20,7 +20,7 @@ from app.session.jobs import JobRunner
 from app.settings import Settings
 from app.work.library.judge import STEP_BYTES, Judge
 from app.work.library.places import all_places
-from app.work.library.scan import Scan, scan_library, with_beside
+from app.work.library.scan import Scan, ScanOptions, scan_library, with_beside
 from app.work.library.store import LibraryStore
 from app.work.library.suggest import Suggestion, suggestions
 from app.work.library.types import Entry, Place, ScanNote
@@ -60,6 +60,8 @@ class LibraryController(QObject):
         self._scan_id = 0
         self._judged_key: str | None = None
         self._suggested_key: str | None = None
+        self._looked_at: tuple[str, ...] = ()
+        self._by_path: dict[str, Entry] = {}
         self.entries: tuple[Entry, ...] = ()
         self.notes: tuple[ScanNote, ...] = ()
         self.places: tuple[Place, ...] = ()
@@ -84,13 +86,15 @@ class LibraryController(QObject):
         cancelled, judge = self._cancel.is_set, self._judge()
         folders, own = self._around.settings().model_folders, self.download_folder
         self._judged_key = None if judge is None else judge.key
-        self.is_scanning, self.entries, self.notes = True, (), ()
+        self.is_scanning, self.entries, self.notes, self._by_path = True, (), (), {}
         self.changed.emit()
+        options = ScanOptions(wanted=lambda: self._looked_at)
 
         def work() -> tuple[tuple[Place, ...], Scan]:
             places = all_places(folders, own)
             store = LibraryStore(self._paths.library_file)
-            return places, scan_library(places, judge, store, cancelled, lambda new: self._found.emit(scan_id, new))
+            found = scan_library(places, judge, store, cancelled, lambda new: self._found.emit(scan_id, new), options)
+            return places, found
 
         def on_done(result: tuple[tuple[Place, ...], Scan] | None, error: Exception | None) -> None:
             if scan_id != self._scan_id:
@@ -99,8 +103,10 @@ class LibraryController(QObject):
             if result is not None:
                 self.places, found = result
                 self.entries, self.notes, self.was_scanned = found.files, found.notes, True
-            elif (problem := problem_of(error)).code != _CANCELLED:
-                self.failed.emit(problem)
+            else:
+                self.entries = tuple(replace(entry, waits=False) for entry in self.entries)
+                if (problem := problem_of(error)).code != _CANCELLED:
+                    self.failed.emit(problem)
             self.changed.emit()
 
         self._jobs.run(work, on_done)
@@ -126,6 +132,10 @@ class LibraryController(QObject):
             self.suggested.emit()
 
         self._jobs.run(lambda: suggestions(judge, closing), on_done)
+
+    def look_at(self, paths: tuple[str, ...]) -> None:
+        """These files are seen: their plans come first while a search runs."""
+        self._looked_at = paths
 
     def cancel(self) -> None:
         """End the search at once; what was found stays in the list."""
@@ -158,5 +168,6 @@ class LibraryController(QObject):
     @Slot(int, object)
     def _on_found(self, scan_id: int, new: object) -> None:
         if scan_id == self._scan_id and self.is_scanning and isinstance(new, tuple):
-            self.entries = with_beside((*self.entries, *new))
+            self._by_path.update({entry.path: entry for entry in new})
+            self.entries = with_beside(tuple(self._by_path.values()))
             self.changed.emit()

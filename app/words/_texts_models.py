@@ -44,6 +44,18 @@ _VERDICTS: Entries = {
     "library.verdict.no": ("Does not run: {missing:size} of memory missing", "无法运行：内存差 {missing:size}"),
     "library.verdict.unknown": ("Not known: the free memory of a device is unknown", "未知：有设备的空闲内存未知"),
     "library.verdict.waiting": ("…", "…"),
+    "library.first.experts_in_ram": (
+        "Fits, at most {n:count expert layer|expert layers} of {total} in RAM",
+        "放得下，{total} 层专家中至多 {n} 层放内存",
+    ),
+    "library.first.layers_in_ram": (
+        "Fits, at most {n:count layer|layers} of {total} in RAM",
+        "放得下，{total} 层中至多 {n} 层放内存",
+    ),
+    "library.first.too_big": (
+        "Too big: at least {missing:size} of memory missing",
+        "太大：内存至少差 {missing:size}",
+    ),
     "library.speed": ("about {tps:num} tok/s", "约 {tps:num} tok/s"),
     "library.size_class": ("{total:num}B", "{total:num}B"),
     "library.size_class_moe": ("{total:num}B, {active:num}B active", "{total:num}B，激活 {active:num}B"),

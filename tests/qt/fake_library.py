@@ -69,6 +69,7 @@ class FakeLibrary(QObject):
         self.is_scanning = False
         self.was_scanned = True
         self.told = ()
+        self.looked_at = ()
         self.download_folder = Path("D:/models")
 
     def show(self, entries=ENTRIES, suggestions=SUGGESTIONS, *, scanning=False):
@@ -82,6 +83,9 @@ class FakeLibrary(QObject):
 
     def scan(self):
         self.wished.append(("scan",))
+
+    def look_at(self, paths):
+        self.looked_at = paths
 
     def cancel(self):
         self.wished.append(("cancel_scan",))

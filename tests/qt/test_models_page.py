@@ -1,5 +1,7 @@
 """The models page and the download window: what they show, that a keyboard is enough, what they ask of the session."""
 
+import dataclasses
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -92,6 +94,31 @@ def test_that_rows_that_come_in_leave_the_selection_where_it_is(page, session):
     assert page.busy.isVisible()
     page.scan.click()
     assert ("cancel_scan",) in session.wished
+
+
+def test_that_verdicts_that_come_later_leave_the_selection_and_the_file_under_it(page, session):
+    first = [dataclasses.replace(each, waits=each.is_model) for each in ENTRIES]
+    session.library.show(first, scanning=True)
+    page.table.selectRow(2)
+    chosen = page.table.current.path
+    assert "…" in cells(page, "speed")
+    resets = []
+    page.table.entries.modelReset.connect(lambda: resets.append(1))
+    session.library.show(ENTRIES, scanning=True)
+    assert page.table.current.path == chosen
+    assert "…" not in cells(page, "speed")
+    assert not resets
+
+
+def test_that_the_search_is_told_which_files_can_be_seen(page, session):
+    many = [dataclasses.replace(ENTRIES[0], summary=dataclasses.replace(ENTRIES[0].summary, files=(f"/m/{n:03}",)))
+            for n in range(200)]  # fmt: skip
+    session.library.show(many, scanning=True)
+    assert 5 < len(session.library.looked_at) < 100
+    top = session.library.looked_at[0]
+    page.table.verticalScrollBar().setValue(page.table.verticalScrollBar().maximum())
+    assert top not in session.library.looked_at
+    assert session.library.looked_at
 
 
 def test_that_folders_are_added_and_removed_but_not_those_of_other_programs(page, session):

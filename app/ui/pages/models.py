@@ -133,6 +133,7 @@ class ModelsPage(QWidget):
         self.download.clicked.connect(self._on_download)
         self.table.opened.connect(self._session.open_model)
         self.table.selected.connect(self._show_detail)
+        self.table.seen.connect(self._library.look_at)
         self.open.clicked.connect(self.table.open_current)
         self.folder.clicked.connect(self._on_folder)
         self.suggestions.wanted.connect(self.show_download)
@@ -164,6 +165,8 @@ class ModelsPage(QWidget):
         self.notes.setVisible(bool(self.notes.text()))
         self._show_places()
         self._show_detail()
+        if is_scanning:
+            self.table.tell_seen()
 
     @Slot()
     def _show_places(self) -> None:
@@ -185,6 +188,7 @@ class ModelsPage(QWidget):
         if self.table.filter.rowCount():
             self.table.selectRow(0)
         self._show_detail()
+        self.table.tell_seen()
 
     @Slot()
     def _on_filter_entered(self) -> None:

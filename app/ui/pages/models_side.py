@@ -113,9 +113,13 @@ class PlacesCard(CardFrame):
         self.body.addWidget(DimLabel(say("models.read_only"), wrap=True))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.remove_buttons: list[IconButton] = []
+        self._shown: tuple[Place, ...] = ()
 
     def show_places(self, places: Sequence[Place]) -> None:
         """Show them."""
+        if tuple(places) == self._shown:
+            return
+        self._shown = tuple(places)
         while (item := self._list.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:

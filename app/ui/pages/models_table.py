@@ -24,7 +24,7 @@ from app.ui.theme.fonts import scaled, tabular
 from app.ui.theme.manager import ThemeManager
 from app.words import say
 from app.work.library.types import Entry, EntryRole
-from app.work.library.words import entry_words, size_class, speed_words
+from app.work.library.words import entry_speed_words, entry_words, size_class
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -53,16 +53,23 @@ class EntriesModel(QAbstractTableModel):
         self._rows: tuple[Entry, ...] = ()
 
     def set_rows(self, rows: tuple[Entry, ...]) -> None:
-        """Show these; new ones behind the known ones leave the selection where it is."""
-        old = len(self._rows)
-        if len(rows) > old and rows[:old] == self._rows:
-            self.beginInsertRows(_NO_INDEX, old, len(rows) - 1)
-            self._rows = rows
-            self.endInsertRows()
-        elif rows != self._rows:
+        """Show these; new ones behind the known ones, and known ones with another verdict, leave the selection and the
+        scroll bar where they are."""
+        old = self._rows
+        is_same = len(rows) >= len(old) and all(map(_is_same_file, rows, old))
+        if not is_same or not old:
             self.beginResetModel()
             self._rows = rows
             self.endResetModel()
+            return
+        self._rows = (*rows[: len(old)],)
+        changed = [row for row, (new, known) in enumerate(zip(rows, old, strict=False)) if new is not known]
+        for first, last in _stretches([row for row in changed if rows[row] != old[row]]):
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
+        if len(rows) > len(old):
+            self.beginInsertRows(_NO_INDEX, len(old), len(rows) - 1)
+            self._rows = rows
+            self.endInsertRows()
 
     def entry(self, row: int) -> Entry:
         """The entry of a row."""
@@ -104,6 +111,21 @@ class EntriesModel(QAbstractTableModel):
         return None
 
 
+def _is_same_file(new: Entry, known: Entry) -> bool:
+    return new is known or (new.path == known.path and new.name == known.name)
+
+
+def _stretches(rows: list[int]) -> list[tuple[int, int]]:
+    """Neighbouring rows as (first, last)."""
+    found: list[tuple[int, int]] = []
+    for row in rows:
+        if found and row == found[-1][1] + 1:
+            found[-1] = (found[-1][0], row)
+        else:
+            found.append((row, row))
+    return found
+
+
 def text_of(entry: Entry, column: str) -> str:
     """What a cell says."""
     summary = entry.summary
@@ -117,15 +139,16 @@ def text_of(entry: Entry, column: str) -> str:
         return size_class(summary.parameters, summary.active_parameters)
     if column == "verdict":
         return f"{_mark(entry)} {_short(entry)}"
-    return speed_words(entry.verdict) if column == "speed" else say(f"library.source.{entry.source.value}")
+    return entry_speed_words(entry) if column == "speed" else say(f"library.source.{entry.source.value}")
 
 
 def _short(entry: Entry) -> str:
     """A problem's whole sentence is for the line below the table; here its kind is enough."""
     if entry.summary.problem is not None:
         return say(f"library.role.{entry.summary.role.value}")
-    if entry.verdict is not None and entry.verdict.kind is VerdictKind.TOO_BIG:
-        return say("models.too_big", missing=entry.verdict.missing_bytes)
+    verdict = entry.verdict
+    if verdict is not None and verdict.kind is VerdictKind.TOO_BIG and not verdict.is_first:
+        return say("models.too_big", missing=verdict.missing_bytes)
     return entry_words(entry)
 
 
@@ -199,10 +222,12 @@ def _is_shown(entry: Entry, shown: Shown) -> bool:
 
 
 class ModelsTable(QTableView):
-    """``opened(path)``: Enter or a double click on a model. ``selected`` when another row is current."""
+    """``opened(path)``: Enter or a double click on a model. ``selected`` when another row is current. ``seen(paths)``:
+    the rows that can be seen are others."""
 
     opened = Signal(str)
     selected = Signal()
+    seen = Signal(tuple)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -226,6 +251,7 @@ class ModelsTable(QTableView):
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 10)
         self._set_up_header()
+        self._last_seen: tuple[str, ...] = ()
         self.doubleClicked.connect(self._on_double_click)
         self.selectionModel().currentRowChanged.connect(self.selected)
 
@@ -243,6 +269,23 @@ class ModelsTable(QTableView):
         """The entry of the current row."""
         index = self.currentIndex()
         return self.entries.entry(self.filter.mapToSource(index).row()) if index.isValid() else None
+
+    def tell_seen(self) -> None:
+        """Say which files can be seen now, where that has changed."""
+        bottom = self.viewport().height()
+        first, last = self.rowAt(0), self.rowAt(max(0, bottom - 1))
+        rows = range(max(0, first), self.filter.rowCount() if last < 0 else last + 1)
+        source = (self.filter.mapToSource(self.filter.index(row, 0)).row() for row in rows)
+        paths = tuple(self.entries.entry(row).path for row in source)
+        if paths != self._last_seen:
+            self._last_seen = paths
+            self.seen.emit(paths)
+
+    @override
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        super().scrollContentsBy(dx, dy)
+        if dy:
+            self.tell_seen()
 
     @Slot(QModelIndex)
     def _on_double_click(self, _: QModelIndex) -> None:

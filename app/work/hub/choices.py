@@ -144,7 +144,7 @@ def _judged_set(each: RemoteSet, first: RemoteSet | None, model: ModelInfo | Non
 def scaled(model: ModelInfo, file_bytes: int) -> ModelInfo:
     """The same tensors with as many bytes as a file of that size holds."""
     factor = file_bytes / model.file_bytes
-    tensors = tuple(replace(t, n_bytes=max(1, round(t.n_bytes * factor)), size_is_gap=True) for t in model.tensors)
+    tensors = tuple(t._replace(n_bytes=max(1, round(t.n_bytes * factor)), size_is_gap=True) for t in model.tensors)
     return replace(model, tensors=tensors, file_bytes=file_bytes)
 
 

@@ -17,6 +17,8 @@ from app.work.library.types import Summary
 
 _HEAD = 64 << 10
 _MOST = 512
+_LONGEST_ROW = 8 + 4 + 4 * 8 + 4 + 8
+"""Of a tensor with four dimensions, without its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,9 @@ class AlikeHeaders:
 
 
 def _table_bytes(model: ModelInfo) -> int:
-    """Length of the tensor table: name, number and lengths of dimensions, type, offset (ggml/docs/gguf.md)."""
-    return sum(8 + len(t.name.encode("utf-8", "replace")) + 4 + 8 * len(t.shape) + 4 + 8 for t in model.tensors)
+    """Length of the tensor table, or a little more: name, number and lengths of dimensions, type, offset
+    (ggml/docs/gguf.md)."""
+    return _LONGEST_ROW * len(model.tensors) + len("".join([t.name for t in model.tensors]).encode("utf-8", "replace"))
 
 
 def _hash(data: bytes) -> bytes:

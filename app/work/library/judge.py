@@ -11,6 +11,7 @@ from app.hardware.types import HardwareSnapshot
 from app.model.types import ModelInfo
 from app.planner.devices import DeviceWishes, device_set
 from app.planner.file_verdict import FileVerdict, VerdictKind, file_verdict
+from app.planner.first_verdict import first_verdict
 from app.planner.learned import NOTHING_LEARNED, Learned
 from app.planner.learned_devices import with_learned
 from app.planner.plan import PlanInputs, make_plan
@@ -64,6 +65,13 @@ class Judge:
             calibration=calibration_here(self.learned, self.snapshot, devices, build),
         )
         return make_plan(inputs)
+
+    def first_verdict(self, model: ModelInfo) -> FileVerdict | None:
+        """What is certain before the plan, at once; None where only the plan can tell."""
+        devices = device_set(self.snapshot, self.device_wishes)
+        build = self.capabilities.build or ""
+        learned = with_learned(devices, self.snapshot, self.learned, build, model.architecture)
+        return first_verdict(model, learned, self.wishes)
 
     def verdict(self, model: ModelInfo) -> FileVerdict | None:
         """The verdict of a model, without the cards where those are so full that they only hinder; None where the free

@@ -123,7 +123,7 @@ def stamps_of(paths: tuple[str, ...]) -> Stamps | None:
 
 
 _SUMMARY_FIELDS = tuple(field.name for field in fields(Summary))
-_VERDICT_FIELDS = tuple(field.name for field in fields(FileVerdict))
+_VERDICT_FIELDS = tuple(field.name for field in fields(FileVerdict) if field.name != "is_first")  # only plans are kept
 _OTHERS = frozenset({"role", "files", "problem"})
 _TEXTS = frozenset({"title", "architecture", "quant", "signature"})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from array import array
 from math import prod
 
 from app.common.problem import Problem, ProblemError, Severity
@@ -72,10 +73,17 @@ def parameters_of(model: ModelInfo) -> tuple[int, int]:
 
 def signature_of(model: ModelInfo) -> str:
     """Equal for files whose plans are equal: the same tensors, layers and settings under whatever name."""
-    digest = hashlib.sha256()
     settings = [(key, value) for key, value in sorted(model.metadata.items()) if not key.startswith(_SETTINGS_LEFT_OUT)]
-    tensors = [(t.name, t.shape, t.type_id, t.n_bytes) for t in model.tensors]
-    digest.update(repr((model.architecture, model.vocab_size, settings, tensors)).encode("utf-8", "surrogatepass"))
+    digest = hashlib.sha256(repr((model.architecture, model.vocab_size, settings)).encode("utf-8", "surrogatepass"))
+    tensors = model.tensors
+    digest.update("\n".join([t.name for t in tensors]).encode("utf-8", "surrogatepass"))
+    digest.update(bytes([len(t.shape) for t in tensors]))
+    for numbers in (
+        [t.n_bytes for t in tensors],
+        [t.type_id for t in tensors],
+        [length for t in tensors for length in t.shape],
+    ):
+        digest.update(array("q", numbers).tobytes())
     return digest.hexdigest()[:24]
 
 

@@ -85,7 +85,8 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the library. ``beside``: projectors and adapters in the folder of a model."""
+    """One line of the library. ``beside``: projectors and adapters in the folder of a model. ``waits``: its plan is
+    still to be made; the verdict, if there is one, is a first one."""
 
     name: str
     source: Source
@@ -94,6 +95,7 @@ class Entry:
     verdict: FileVerdict | None = None
     note: Problem | None = None
     beside: tuple[str, ...] = ()
+    waits: bool = False
 
     @property
     def path(self) -> str:

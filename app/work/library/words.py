@@ -7,10 +7,12 @@ from app.words import say, say_problem
 from app.work.library.types import Entry
 
 _BILLION = 1e9
+_BOUNDS = (VerdictKind.EXPERTS_IN_RAM, VerdictKind.LAYERS_IN_RAM, VerdictKind.TOO_BIG)
+"""Kinds whose figure is a bound as long as there is no plan."""
 
 
 def verdict_words(verdict: FileVerdict | None) -> str:
-    """'Fits, 21 expert layers of 48 in RAM'."""
+    """'Fits, 21 expert layers of 48 in RAM'; a first verdict says 'at most'."""
     if verdict is None:
         return say("library.verdict.unknown")
     if verdict.kind is VerdictKind.EXPERTS_IN_RAM:
@@ -19,7 +21,8 @@ def verdict_words(verdict: FileVerdict | None) -> str:
         params = {"n": verdict.layers_in_ram, "total": verdict.layers}
     else:
         params = {"missing": verdict.missing_bytes}
-    return say(f"library.verdict.{verdict.kind.value}", **params)
+    is_bound = verdict.is_first and verdict.kind in _BOUNDS
+    return say(f"library.first.{verdict.kind.value}" if is_bound else f"library.verdict.{verdict.kind.value}", **params)
 
 
 def speed_words(verdict: FileVerdict | None) -> str:
@@ -34,7 +37,14 @@ def entry_words(entry: Entry) -> str:
     problem = entry.summary.problem
     if problem is not None:
         return say_problem(problem)
-    return verdict_words(entry.verdict) if entry.is_model else say(f"library.role.{entry.summary.role.value}")
+    if not entry.is_model:
+        return say(f"library.role.{entry.summary.role.value}")
+    return say("library.verdict.waiting") if entry.waits and entry.verdict is None else verdict_words(entry.verdict)
+
+
+def entry_speed_words(entry: Entry) -> str:
+    """'about 53 tok/s', a dash, or dots while the plan is still to be made."""
+    return say("library.verdict.waiting") if entry.waits else speed_words(entry.verdict)
 
 
 def size_class(total: int | None, active: int | None) -> str:

@@ -45,7 +45,7 @@ def test_that_a_file_of_the_size_that_is_said_to_fit_does_fit(real_headers):
     model = real_headers["qwen3-30b"]
     told = _problem(_plan(model, n_ctx=8192), "does_not_fit_memory").params
     share = told["file_fits_8k_bytes"] / told["file_bytes"]
-    smaller = replace(model, tensors=tuple(replace(t, n_bytes=int(t.n_bytes * share)) for t in model.tensors))
+    smaller = replace(model, tensors=tuple(t._replace(n_bytes=int(t.n_bytes * share)) for t in model.tensors))
     assert _problem(_plan(smaller, n_ctx=8192), "does_not_fit_memory") is None
 
 

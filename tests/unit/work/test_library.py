@@ -23,7 +23,8 @@ from app.work.library.store import LibraryStore
 from app.work.library.summary import summary_of
 from app.work.library.types import EntryRole, Place, Source
 from app.work.library.walk import Limits
-from app.work.library.words import entry_words, size_class
+from app.work.library.words import entry_speed_words, entry_words, size_class
+from tests.tools.distinct_models import make_distinct
 from tests.tools.hardware_data import DATA
 from tests.tools.model_trees import copy_sparse, head_of, put_in_hub_cache, put_in_ollama
 from tests.tools.small_lora import write_lora
@@ -319,6 +320,56 @@ def test_that_new_lines_are_told_while_the_search_goes_on(look, moe, tmp_path):
     told = []
     found = look(tmp_path, on_batch=told.extend)
     assert {entry.path for entry in told} == {entry.path for entry in found.files}
+
+
+@pytest.fixture
+def five(tmp_path):
+    """Five models of which no two are alike."""
+    return make_distinct(tmp_path / "five", 5, names=("qwen1.5-moe",), has_vocabulary=False)
+
+
+@pytest.mark.parametrize("kept_models", [128, 0])
+def test_that_files_are_listed_at_once_and_get_the_verdicts_of_their_plans_afterwards(
+    look, five, tmp_path, snapshot, kept_models
+):
+    judge, told = judge_for(snapshot, 6000, 30000), []
+    found = look(tmp_path / "five", judge=judge, on_batch=told.append, kept_models=kept_models)
+    assert len({entry.summary.signature for entry in found.files}) == 5
+    assert [entry.verdict for entry in found.files] == [judge.verdict(read_model(e.path)) for e in found.files]
+    assert not any(entry.waits or entry.verdict.is_first for entry in found.files)
+    listed = {entry.path: entry for batch in told for entry in batch if entry.waits}
+    last = {entry.path: entry for batch in told for entry in batch}
+    assert set(last.values()) == set(found.files)
+    assert all(entry.verdict.is_first and entry.verdict.decode_tps is None for entry in listed.values())
+
+
+def test_that_the_plans_of_files_that_are_seen_are_made_first(look, five, tmp_path, snapshot, monkeypatch):
+    planned = []
+    real = Judge.verdict
+    monkeypatch.setattr(Judge, "verdict", lambda self, model: planned.append(model.path) or real(self, model))
+    wanted = (str(five[3]), str(five[1]))
+    look(tmp_path / "five", judge=judge_for(snapshot, 6000, 30000), wanted=lambda: wanted)
+    assert planned[:2] == list(wanted)
+    assert len(planned) == 5
+
+
+def test_that_only_verdicts_of_plans_are_remembered(look, five, tmp_path, snapshot):
+    judge = judge_for(snapshot, 6000, 30000)
+    planned = threading.Event()
+    with pytest.raises(ProblemError, match="download_cancelled"):
+        look(tmp_path / "five", judge=judge, cancelled=planned.is_set, on_batch=lambda _: planned.set())
+    kept = LibraryStore(tmp_path / "library.json").verdicts(judge.key)
+    assert not any(verdict.is_first for verdict in kept.values())
+    assert len(look(tmp_path / "five", judge=judge).files) == 5
+
+
+def test_that_a_first_verdict_is_told_as_a_bound(look, moe, snapshot):
+    (entry,) = look(moe.parent, judge=judge_for(snapshot, 330, 8000)).files
+    bound = replace(entry, verdict=replace(entry.verdict, is_first=True), waits=True)
+    assert "at most" in entry_words(bound)
+    assert entry_speed_words(bound) == "…"
+    assert entry_words(replace(bound, verdict=None)) == "…"
+    assert "at least" in entry_words(replace(bound, verdict=replace(bound.verdict, kind=VerdictKind.TOO_BIG)))
 
 
 def test_that_the_users_folders_come_first_and_are_kept_although_they_are_gone(tmp_path):
