@@ -20,6 +20,7 @@ from app.engine.failure_readers import Cascade
 from app.engine.failure_rule import Rule
 from app.engine.failure_rules import GENERIC, RULES
 from app.engine.failure_warnings import HARMLESS, WARNINGS
+from app.engine.line_shape import looks_for
 from app.engine.loglines import CleanLine, clean_line, split_level
 
 _MOST_EVIDENCE = 8
@@ -47,16 +48,19 @@ _SHUTDOWN = ("cleaning up", "operator()", "exiting", "stopp", "terminat", "send_
 _WORK_SLACK = 3
 """Lines of other threads that may still come after the message that ends everything."""
 _MARKS = ("loaded", "listening", "initializing", "build", "start", "Start", "Welcome", "connect to", "OK: True")
-_WORDS = (
+is_worth_a_look = looks_for((
     "error", "fail", "alloc", "memory", "invalid", "unknown", "unable", "cannot", "could", "can't", "not ",
     "missing", "corrupt", "bounds", "in use", "denied", "killed", "fault", "illegal", "assert", "abort", "crash",
     "terminate", "lost", "exceed", "too ", "forbidden", "exit", "lock", "warn", "truncated", "only one",
     "unexpected", "requires", "insufficient", "wrong", "unrecognized", "compiled", "context shift", "cumem",
     "undefined", "refused", "virus", "no such", "mismatch", "hang", "xid", "no longer", "status=", "no gguf",
     "no device", "re-processing", "tensilelib", "expected", "no backends", "must ", "version", "without",
-    "duplicate", "adapter", "reset", "extremely", "blocked", "row ",
-)  # fmt: skip
-"""Most lines of a log are tables of metadata; one look, in small letters, spares them the whole table of rules."""
+    "duplicate", "adapter", "reset", "extremely", "blocked", "row ", "fatal", "panic", "exception", "traceback",
+), foreign=True)  # fmt: skip
+"""Most lines of a log are tables of metadata; one look spares them the whole table of rules. Windows says it in its own
+language: what is not plain English is looked at."""
+_has_mark = looks_for(_MARKS)
+_ends = looks_for(_SHUTDOWN)
 
 _WINDOWS_CODES = {
     0xC0000135: "engine_dll_missing",  # STATUS_DLL_NOT_FOUND
@@ -130,8 +134,9 @@ def judge(clean: Sequence[CleanLine]) -> Judgement:
     """Failure, warnings and readiness of the last run in a log; of several router ports, the one that failed."""
     failure: Problem | None = None
     is_ready = False
-    for stream in dict.fromkeys(line.stream for line in clean):
-        mine = [line for line in clean if line.stream == stream]
+    streams = dict.fromkeys(line.stream for line in clean)
+    for stream in streams:
+        mine = clean if len(streams) == 1 else [line for line in clean if line.stream == stream]
         run = _last_run(mine)
         if run is None:
             continue
@@ -153,7 +158,7 @@ def find_warnings(lines: Iterable[str]) -> tuple[Problem, ...]:
 def _warnings_of(clean: Iterable[CleanLine]) -> tuple[Problem, ...]:
     found: dict[str, Problem] = {}
     for line in clean:
-        if not _is_worth_a_look(line.text):
+        if not is_worth_a_look(line.text):
             continue
         for rule in WARNINGS:
             if rule.code not in found and (match := rule.pattern.search(line.text)) is not None:
@@ -256,16 +261,16 @@ def _last_run(lines: Sequence[CleanLine]) -> _Run | None:
         text = line.text
         if run is None:
             run = _Run(i)
-        if any(mark in text for mark in _MARKS):
+        if _has_mark(text):
             if (run.is_ready or run.hits) and _START.search(text) is not None:
                 run = _Run(i)
             if not run.is_ready and _READY.search(text) is not None:
                 run.is_ready = True
                 run.hits.clear()
                 continue
-        if run.is_ready and text.startswith(_WORK) and not any(word in text for word in _SHUTDOWN):
+        if run.is_ready and text.startswith(_WORK) and not _ends(text):
             run.last_work = i
-        if not _is_settled(run, i) and _is_worth_a_look(text):
+        if not _is_settled(run, i) and is_worth_a_look(text):
             hit = _hit(text, i, run.is_ready)
             if hit is not None:
                 run.hits.append(hit)
@@ -289,12 +294,6 @@ def _hit(text: str, index: int, is_ready: bool) -> _Hit | None:
                 return None
             return _Hit(rank, rule, index, match)
     return None
-
-
-def _is_worth_a_look(text: str) -> bool:
-    """Windows says it in its own language: what is not plain English is looked at."""
-    small = text.lower()
-    return any(word in small for word in _WORDS) or not text.isascii()
 
 
 def _is_only_a_warning(text: str) -> bool:

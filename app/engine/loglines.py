@@ -7,13 +7,12 @@ prefixes of ollama (logfmt), LM Studio, llama-swap, docker, journald, PowerShell
 
 from __future__ import annotations
 
+import html
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-LONGEST_LINE = 1024
-"""Characters of a line that are looked at; no line of the engine that states a fact is longer."""
+from app.engine.log_decoding import LONGEST_LINE
 
 _PREFIX = re.compile(r"^(?:\[(?P<port>\d+)\] )?(?:\d+\.\d\d\.\d{3}\.\d{3} )?(?:(?P<level>[DIWE]) )?")
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|\x1b[@-_]")
@@ -26,17 +25,26 @@ _WRAPPERS = tuple(
     re.compile(pattern)
     for pattern in (
         r"^(?:> ?)+",
+        r"^(?:\t| {4,})(?=\S)",  # a quotation in a forum
         r"^[\w.-]{1,60}\s+\| ?",  # docker compose
         r"^[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d [\w.-]{1,80} [\w./@-]{1,80}(?:\[\d{1,10}\])?: ?",  # journald
-        rf"^\[?{_DATE}\]? ?",
-        r"^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?\s+",
+        rf"^\[?{_DATE}\]? {{0,3}}",
+        r"^[\w.-]{1,80} [\w./@-]{1,80}\[\d{1,10}\]: ?",  # the rest of journald -o short-iso
+        r"^(?:stdout|stderr) [FP] ",  # kubernetes
+        r"^\[\d{4}-\d\d-\d\d\]",
+        r"^- [\w.:-]{1,60} - (?P<word>DEBUG|INFO|WARNING|ERROR|CRITICAL) - ",
+        r"^##\[\w{1,20}\]",
+        r"^[\w:]{1,80}: \S{1,120}\.rs:\d{1,6}: (?:<[\w -]{1,30}>: )?",  # tabby
+        r"^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:\]|\s)\s*",
+        r"^ {0,6}\d{1,6}(?:: | \| )",  # numbered lines
         r"^\[(?P<word>(?i:debug|trace|dbg|info|inf|warn|warning|wrn|error|err|fatal))\]:? ?",
         r"^(?P<word>DEBUG|TRACE|INFO|WARN|WARNING|ERROR|FATAL)(?:\s*\||:)? {1,4}(?=\S)",
         r"^\[(?=[^\]\n]{0,40}[A-Za-z])[\w ./:@-]{1,41}\]:? ?",
         r"^\S{0,200}llama-server(?:\.exe)? : ",  # PowerShell 5.1 puts the program before the first error line
     )
 )
-_MOST_WRAPPERS = 5
+_MOST_WRAPPERS = 8
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#39|#x27|#34);")
 _LOGFMT = re.compile(r"^time=\S+ (?:level=(?P<level>[A-Z]+)\S* )?")
 _LOGFMT_PAIR = re.compile(r'(?P<key>(?<![\w.-])[\w.-]+)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s"]+))')
 _JSON_STARTS = ('{"type"', '{"')
@@ -62,8 +70,12 @@ def split_level(line: str) -> tuple[str | None, str]:
 def clean_line(line: str) -> CleanLine:
     """Take everything off a line that the engine did not write. Never raises, whatever the line holds."""
     text = line[:LONGEST_LINE]
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
     if text.startswith(_JSON_STARTS):
         level, text = _split_json(text)
+        if text.startswith("time="):  # a program that logs the lines of another one that logs
+            level, text = _split_logfmt(text) or (level, text)
         return CleanLine(line, text, level)
     if "\x1b" in text:
         text = _COLOR.sub("", text)
@@ -118,31 +130,3 @@ def _split_json(line: str) -> tuple[str | None, str]:
     if not isinstance(message, str):
         return None, "" if "type" in data else line
     return _LEVELS.get(str(data.get("level")).lower()), message.rstrip("\n")
-
-
-def decoder_for(start: bytes) -> str:
-    """The encoding of a log by its first bytes: UTF-16 as PowerShell's ``>`` writes it, else UTF-8 (replace errors)."""
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "utf-16"
-    sample = start[:2000]
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
-    if max(even, odd) * 5 > len(sample) * 2 and min(even, odd) * 10 < len(sample):
-        return "utf-16-le" if odd > even else "utf-16-be"
-    return "utf-8-sig" if start[:3] == b"\xef\xbb\xbf" else "utf-8"
-
-
-def looks_binary(start: bytes) -> bool:
-    """Is this no text at all (a model, a picture, a program)? Judged by its first kilobytes."""
-    if decoder_for(start) != "utf-8":
-        return False
-    sample = start[:4096].rstrip(b"\0")  # a log whose end the disk never got is filled up with zeros
-    if start and not sample:
-        return True
-    strange = sum(1 for byte in sample if byte < 32 and byte not in (9, 10, 12, 13, 27, 8, 7))
-    return strange > len(sample) // 20
-
-
-def whole_lines(text: str, most_characters: int = LONGEST_LINE) -> Iterator[str]:
-    """The lines of a text (LF, CRLF), each cut at ``most_characters``."""
-    for line in text.split("\n"):
-        yield line[:most_characters].rstrip("\r")

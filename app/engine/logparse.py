@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.common.units import MIB
-from app.engine.loglines import LONGEST_LINE, split_level
+from app.engine.line_shape import looks_for
+from app.engine.loglines import LONGEST_LINE, CleanLine, split_level
 
 RAM = "RAM"
 """Our name for host memory; the same word as the planner's."""
@@ -170,7 +171,12 @@ def device_of_buffer(buffer_name: str) -> str:
 
 def parse_log_line(line: str) -> LogFact | None:
     """The fact that a line states, or None. Never raises, whatever the line holds."""
-    level, text = split_level(line[:LONGEST_LINE])
+    return _fact_of(*split_level(line[:LONGEST_LINE]))
+
+
+def _fact_of(level: str | None, text: str) -> LogFact | None:
+    if not _may_state_a_fact(text):
+        return ErrorLine(text) if level == "E" else None
     for needle, pattern, build in _FACTS:
         if needle in text and (match := pattern.search(text)) is not None:
             return build(match)
@@ -280,6 +286,8 @@ _FACTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], LogFact]], .
     ),
 )
 
+_may_state_a_fact = looks_for([*(needle for needle, _, _ in _FACTS), "error"])
+
 
 class LogReader:
     """Collects the facts of one server's log; the figures are those of the last loading pass of the model itself.
@@ -337,6 +345,12 @@ class LogReader:
         if fact is not None:
             self._take(fact)
         return fact
+
+    def feed_clean(self, line: CleanLine) -> None:
+        """Read one line that has been cleaned already."""
+        fact = _fact_of(line.level, line.text)
+        if fact is not None:
+            self._take(fact)
 
     def _take(self, fact: LogFact) -> None:
         match fact:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import stat
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from app.common.problem import fail
 from app.diagnose.doctor.log_facts import LogFacts, read_log
-from app.engine.loglines import decoder_for, looks_binary, whole_lines
+from app.engine.log_decoding import decoded_lines, decoder_for, looks_binary, whole_lines
 
 HEAD_BYTES = 4 << 20
 TAIL_BYTES = 12 << 20
@@ -103,14 +102,11 @@ def _text(head: bytes, tail: bytes, cut: int, name: str) -> LogText:
     if looks_binary(head):
         raise fail("doctor_log_binary", path=name)
     encoding = decoder_for(head)
-    lines = list(_decoded(head, encoding))
     if not cut:
-        lines = list(_decoded(head + tail, encoding))
-    elif tail:
+        return LogText(tuple(decoded_lines(head + tail, encoding)))
+    lines = list(decoded_lines(head, encoding))
+    if tail:
         last = "utf-16-le" if encoding == "utf-16" and head[:2] == b"\xff\xfe" else encoding
-        lines += _decoded(tail, "utf-16-be" if encoding == "utf-16" and head[:2] == b"\xfe\xff" else last)
+        last = "utf-16-be" if encoding == "utf-16" and head[:2] == b"\xfe\xff" else last
+        lines += decoded_lines(tail, last)
     return LogText(tuple(lines), cut)
-
-
-def _decoded(data: bytes, encoding: str) -> Iterator[str]:
-    return whole_lines(data.decode(encoding, errors="replace"))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from app.common.problem import Problem
 from app.common.units import MIB
-from app.engine.failure import Judgement, judge
+from app.engine.failure import Judgement, is_worth_a_look, judge
+from app.engine.line_shape import looks_for
 from app.engine.loglines import CleanLine, clean_line
 from app.engine.logparse import DeviceUsed, EngineBuffer, LogReader, TensorsMoved
 
@@ -129,7 +131,7 @@ def read_log(lines: Iterable[str], cut_bytes: int = 0) -> LogFacts:
     for raw in lines:
         line = clean_line(raw)
         clean.append(line)
-        reader.feed(raw)
+        reader.feed_clean(line)
         figures.take(line)
     return LogFacts(
         judgement=judge(clean),
@@ -160,6 +162,15 @@ def read_log(lines: Iterable[str], cut_bytes: int = 0) -> LogFacts:
     )
 
 
+_has_figure = looks_for(
+    (
+        "exit", "stop", "interrupt", "system_info", "cache state", "context size reduced", "eval time", "offloaded ",
+        "invalid api key", "_reason", '"content"', "completion_tokens", "evice", "ggml_vulkan", "loading model '",
+        "loaded meta data",
+    )
+)  # fmt: skip
+
+
 class _Figures:
     """Collects what ``LogReader`` does not: threads, prompt cache, fit's context, timings."""
 
@@ -181,6 +192,8 @@ class _Figures:
     def take(self, line: CleanLine) -> None:
         text = line.text
         self.is_server = self.is_server or _SERVER.search(text) is not None
+        if not _has_figure(text):
+            return
         if "exit" in text or "stop" in text or "interrupt" in text:
             self.has_ended = self.has_ended or _ENDED.search(text) is not None
         if "system_info" in text and (found := _THREADS.search(text)) is not None:
@@ -266,7 +279,7 @@ def _tail(clean: list[CleanLine]) -> tuple[str, ...]:
 
 def _suspects(clean: list[CleanLine]) -> tuple[str, ...]:
     """Lines of level E first, then those with the words of trouble; the last ones, in their order."""
-    errors = [line.raw[:_LONGEST] for line in clean if line.level == "E"]
-    words = [line.raw[:_LONGEST] for line in clean if line.level != "E" and _SUSPECT.search(line.text)]
-    chosen = errors[-_MOST_SUSPECTS:] or words[-_MOST_SUSPECTS:]
-    return tuple(dict.fromkeys(chosen))
+    errors = (line for line in reversed(clean) if line.level == "E")
+    words = (line for line in reversed(clean) if is_worth_a_look(line.text) and _SUSPECT.search(line.text))
+    last = list(islice(errors, _MOST_SUSPECTS)) or list(islice(words, _MOST_SUSPECTS))
+    return tuple(dict.fromkeys(line.raw[:_LONGEST] for line in reversed(last)))
