@@ -182,9 +182,9 @@ def crash_text(error: _Hook, thread_name: str = "MainThread", at: datetime | Non
 
 
 def _versions() -> list[str]:
-    import platform  # here and below: for a report only, not for every start
+    from app.common.system_name import system_name  # here and below: for a report only, not for every start
 
-    found = [("lanewise", _version("lanewise")), ("python", platform.python_version()), ("system", platform.platform())]
+    found = [("lanewise", _version("lanewise")), ("python", sys.version.split()[0]), ("system", system_name())]
     found += [(name, _version(name)) for name in _LIBRARIES]
     return [f"{name:<20}{version}" for name, version in found]
 

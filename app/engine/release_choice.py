@@ -8,13 +8,13 @@ compatibility" in NVIDIA's CUDA compatibility guide). Whether it works is settle
 
 from __future__ import annotations
 
-import platform
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.common.problem import ParamValue
+from app.common.system_name import machine_name
 from app.engine.release import Package, Release
 from app.hardware.types import GpuInfo
 
@@ -55,7 +55,7 @@ class Target:
 def this_target() -> Target:
     """Of the computer we run on."""
     system = {"win32": "win", "linux": "ubuntu", "darwin": "macos"}.get(sys.platform)
-    machine = platform.machine().lower()
+    machine = machine_name().lower()
     arch = {"amd64": "x64", "x86_64": "x64", "arm64": "arm64", "aarch64": "arm64"}.get(machine)
     return Target(system, arch)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import shutil
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from app.common.paths import AppPaths
 from app.common.problem import fail
+from app.common.system_name import machine_name
 from app.engine.locate import MARKER, SERVER_NAME, EngineBinary, engine_at
 
 UNPACK_PREFIX = ".unpack-"
@@ -40,7 +40,7 @@ _MOST_BYTES = 2_000_000_000
 
 def engine_folder(paths: AppPaths) -> Path:
     """Where the engine that Lanewise builds for this kind of processor lives."""
-    return paths.engines / f"{BUILD}-rpc-{platform.machine().lower() or 'unknown'}"
+    return paths.engines / f"{BUILD}-rpc-{machine_name().lower() or 'unknown'}"
 
 
 def installed(paths: AppPaths) -> EngineBinary | None:

@@ -99,6 +99,16 @@ _TRAY: Entries = {
         "The start with the system could not be changed at {where} ({why}). Nothing was changed there.",
         "无法在 {where} 更改随系统启动（{why}），未作任何更改。",
     ),
+    "problem.autostart_from_source": (
+        "Lanewise runs from its source folder, which Windows cannot start at sign-in. Install it with the installer or pip, "
+        "then switch this on there.",
+        "Lanewise 正从源码文件夹运行，Windows 登录时无法这样启动它。请先用安装程序或 pip 安装，再在那里打开此项。",
+    ),
+    "problem.autostart_too_long": (
+        "The command to start with Windows has {characters} characters, and Windows passes over more than {most}. Keep the "
+        "plan in a folder with a shorter path and choose it again.",
+        "随 Windows 启动的命令有 {characters} 个字符，超过 {most} 个会被 Windows 忽略。请把方案放到路径更短的文件夹里，再重新选择。",
+    ),
     "problem.slept_server_well": (
         "The computer slept for about {minutes} min. The server answers again.",
         "电脑睡眠了约 {minutes} 分钟。服务器已恢复响应。",

@@ -2,6 +2,9 @@
 
 Both belong to the user alone, need no administrator, and are what a user finds when looking for it (Task Manager,
 "Startup Applications"). The uninstaller removes the value of this name. Nothing is written unless the user asks.
+
+Windows' Task Manager switches an entry off in a place of its own (``APPROVED_KEY``) and leaves the value: such an entry
+is off here too, and switching it on removes the Task Manager's mark.
 """
 
 from __future__ import annotations
@@ -19,6 +22,10 @@ from app.common.problem import fail
 
 NAME = "Lanewise"
 RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
+APPROVED_KEY = r"Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run"
+"""A binary value of the same name; the lowest bit of its first byte is set where the Task Manager switched it off."""
+LONGEST_COMMAND = 260
+"""Windows passes over a longer one ("Run and RunOnce Registry Keys")."""
 _PROGRAM = "lanewise-window"
 
 
@@ -69,22 +76,31 @@ def _exec_word(word: str) -> str:
 def is_on() -> bool:
     """Will Lanewise start with the system?"""
     if sys.platform == "win32":
-        import winreg
-
-        try:
-            with winreg.OpenKey(winreg.HKEY_CURRENT_USER, RUN_KEY) as key:
-                winreg.QueryValueEx(key, NAME)
-        except OSError:
-            return False
-        return True
+        return _value(RUN_KEY) is not None and not is_switched_off(_value(APPROVED_KEY))
     return autostart_file().is_file()
 
 
+def is_switched_off(approved: object) -> bool:
+    """What the Task Manager has noted; without a note of a form that we know, the entry counts as on."""
+    return isinstance(approved, bytes) and bool(approved[:1]) and bool(approved[0] & 1)
+
+
+def run_value(command: StartCommand) -> str:
+    """The text of the Run key. Raises ``autostart_from_source`` (the key knows no folder to start in) and
+    ``autostart_too_long``."""
+    if command.folder is not None:
+        raise fail("autostart_from_source")
+    text = subprocess.list2cmdline(command.words)
+    if len(text) > LONGEST_COMMAND:
+        raise fail("autostart_too_long", characters=len(text), most=LONGEST_COMMAND)
+    return text
+
+
 def switch_on(command: StartCommand) -> None:
-    """Start with the system from now on. Raises ``autostart_failed``."""
+    """Start with the system from now on. Raises ``autostart_failed`` and the codes of ``run_value``."""
     try:
         if sys.platform == "win32":
-            _write_run_key(command)
+            _write_run_key(run_value(command))
         else:
             _write_file(autostart_file(), desktop_entry(command))
     except OSError as error:
@@ -95,13 +111,8 @@ def switch_off() -> None:
     """Do not start with the system any more. Raises ``autostart_failed``."""
     try:
         if sys.platform == "win32":
-            import winreg
-
-            with (
-                contextlib.suppress(FileNotFoundError),
-                winreg.OpenKey(winreg.HKEY_CURRENT_USER, RUN_KEY, 0, winreg.KEY_SET_VALUE) as key,
-            ):
-                winreg.DeleteValue(key, NAME)
+            _delete_value(RUN_KEY)
+            _delete_value(APPROVED_KEY)
         else:
             autostart_file().unlink(missing_ok=True)
     except OSError as error:
@@ -114,14 +125,27 @@ def _failed(error: OSError) -> Exception:
 
 
 if sys.platform == "win32":
+    import winreg
 
-    def _write_run_key(command: StartCommand) -> None:
-        import winreg
-
-        if command.folder is not None:  # the Run key knows no folder to start in
-            raise OSError(0, "a source tree cannot start with Windows; install Lanewise first")
+    def _write_run_key(text: str) -> None:
+        _delete_value(APPROVED_KEY)
         with winreg.CreateKeyEx(winreg.HKEY_CURRENT_USER, RUN_KEY, 0, winreg.KEY_SET_VALUE) as key:
-            winreg.SetValueEx(key, NAME, 0, winreg.REG_SZ, subprocess.list2cmdline(command.words))
+            winreg.SetValueEx(key, NAME, 0, winreg.REG_SZ, text)
+
+    def _value(path: str) -> object:
+        try:
+            with winreg.OpenKey(winreg.HKEY_CURRENT_USER, path) as key:
+                value: object = winreg.QueryValueEx(key, NAME)[0]
+        except OSError:
+            return None
+        return value
+
+    def _delete_value(path: str) -> None:
+        with (
+            contextlib.suppress(FileNotFoundError),
+            winreg.OpenKey(winreg.HKEY_CURRENT_USER, path, 0, winreg.KEY_SET_VALUE) as key,
+        ):
+            winreg.DeleteValue(key, NAME)
 
 
 def _write_file(path: Path, text: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import platform
 import re
 import sys
 import time
@@ -22,6 +21,7 @@ from typing import Any
 from app.common.paths import AppPaths
 from app.common.patient import replace_file
 from app.common.problem import ProblemError, fail
+from app.common.system_name import machine_name
 from app.engine.devices import parse_devices
 from app.engine.environment import engine_environment
 from app.engine.launcher import run_tool
@@ -84,7 +84,7 @@ def _program() -> dict[str, Any]:
     return {
         "lanewise": _version("lanewise"),
         "python": ".".join(map(str, sys.version_info[:3])),
-        "machine": "Windows" if sys.platform == "win32" else platform.machine(),
+        "machine": "Windows" if sys.platform == "win32" else machine_name(),
         "is_frozen": bool(getattr(sys, "frozen", False)),
         "packages": {name: _version(name) for name in _PACKAGES},
     }

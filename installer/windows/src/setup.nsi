@@ -1,6 +1,8 @@
 ; The installer of Lanewise for Windows: per user, no administrator. installer/windows/setup_exe.py fills in the defines:
-; VERSION, TREE (the folder to install), OUTFILE, ICON, SIZE_KB, SOURCE (this folder).
-; The first line matters: Debian's default stub is 32-bit, which neither wine64 nor 64-bit-only Windows images run.
+; VERSION, TREE (the folder to install), OUTFILE, ICON, SIZE_KB, ROOM_KB (what a disk needs for it), SIZE_MB (the same, told),
+; LONGEST (characters of the longest name inside), SOURCE (this folder).
+; The first line matters: Debian's default stub is 32-bit, which neither wine64 nor 64-bit-only Windows images run. A 32-bit
+; Windows refuses this file by itself, in its own words.
 Target amd64-unicode
 Unicode true
 !ifdef QUICK
@@ -10,6 +12,7 @@ Unicode true
 !endif
 ManifestDPIAware true
 ManifestSupportedOS Win10
+ManifestLongPathAware true
 AllowSkipFiles off
 CRCCheck force
 
@@ -22,7 +25,9 @@ CRCCheck force
 !define APP "Lanewise"
 !define UNINSTALL_KEY "Software\Microsoft\Windows\CurrentVersion\Uninstall\${APP}"
 !define PROGID "Lanewise.gguf"
-!define HALF_DONE "$INSTDIR\installation-not-finished.txt"
+!define HALF_DONE "$INSTDIR\installation-not-finished.txt" ; src/launcher.c looks for it too
+!define PREVIOUS "$INSTDIR\previous-version" ; what is replaced waits here until the new files are all there
+!define ENVIRONMENT "SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 
 Name "${APP}"
 OutFile "${OUTFILE}"
@@ -43,6 +48,7 @@ BrandingText "${APP} ${VERSION}"
 !define MUI_LANGDLL_REGISTRY_VALUENAME "SetupLanguage"
 
 !insertmacro MUI_PAGE_WELCOME
+!define MUI_PAGE_CUSTOMFUNCTION_LEAVE LeaveDirectory
 !insertmacro MUI_PAGE_DIRECTORY
 !insertmacro MUI_PAGE_COMPONENTS
 !insertmacro MUI_PAGE_INSTFILES
@@ -62,11 +68,20 @@ VIAddVersionKey /LANG=1033 ProductVersion "${VERSION}"
 VIAddVersionKey /LANG=1033 CompanyName "${APP}"
 VIAddVersionKey /LANG=1033 LegalCopyright "MIT licence"
 
-; Exit codes of a silent run: 0 done, 2 stopped (Windows too old, no room, no permission, in use).
+; Exit codes of a silent run: 0 done, 2 stopped (Windows too old, ARM, no room, no permission, in use, not our folder).
 !macro STOP TEXT
   MessageBox MB_OK|MB_ICONSTOP "${TEXT}" /SD IDOK
   SetErrorLevel 2
   Quit
+!macroend
+
+; Two of them at once would take each other's files away. The mutex ends with this process.
+!macro ONLY_ONE
+  System::Call 'kernel32::CreateMutexW(p 0, i 0, w "${APP}.setup") p .r1 ?e'
+  Pop $0
+  ${If} $0 = 183 ; ERROR_ALREADY_EXISTS
+    !insertmacro STOP "$(SETUP_RUNNING)"
+  ${EndIf}
 !macroend
 
 ; The chosen language is that of Windows unless it was changed before: one question less.
@@ -76,16 +91,29 @@ Function .onInit
   ${If} $0 != ""
     StrCpy $LANGUAGE $0
   ${EndIf}
-  ${IfNot} ${RunningX64}
-    !insertmacro STOP "$(NEEDS_64_BIT)"
-  ${EndIf}
+  !insertmacro ONLY_ONE
   ${IfNot} ${AtLeastWin10}
     !insertmacro STOP "$(TOO_OLD)"
   ${EndIf}
   ${IfNot} ${AtLeastBuild} 18362
     !insertmacro STOP "$(TOO_OLD)"
   ${EndIf}
+  Call AskOnArm
   Call SilentChoices
+FunctionEnd
+
+; Only Windows 11 for ARM runs this file at all. Silent: /ARM64=1 says yes.
+Function AskOnArm
+  ReadRegStr $0 HKLM "${ENVIRONMENT}" "PROCESSOR_ARCHITECTURE" ; of Windows itself, also seen from an emulated program
+  ${GetParameters} $1
+  ${GetOptions} $1 "/ARM64=" $2
+  ${If} $0 == "ARM64"
+  ${AndIf} $2 != "1"
+    MessageBox MB_YESNO|MB_ICONEXCLAMATION|MB_DEFBUTTON2 "$(ARM_PROCESSOR)" /SD IDNO IDYES wanted
+    SetErrorLevel 2
+    Quit
+  ${EndIf}
+  wanted:
 FunctionEnd
 
 Function un.onInit
@@ -94,6 +122,7 @@ Function un.onInit
   ${If} $0 != ""
     StrCpy $LANGUAGE $0
   ${EndIf}
+  !insertmacro ONLY_ONE
   Call un.SilentChoices
 FunctionEnd
 
@@ -117,59 +146,185 @@ FunctionEnd
 !insertmacro WAIT_UNTIL_CLOSED ""
 !insertmacro WAIT_UNTIL_CLOSED "un."
 
-; Everything that can go wrong is tried before the first old file is removed.
-Function CheckPlace
+; Everything that can go wrong is tried before the first old file is touched. $9: what is wrong with $INSTDIR, or empty.
+Function FindPlaceProblem
+  StrCpy $9 ""
+  StrLen $0 "$INSTDIR"
+  IntOp $0 $0 + ${LONGEST}
+  ${If} $0 >= 259 ; one more for the separator
+    StrCpy $9 "$(TOO_LONG)"
+    Return
+  ${EndIf}
+  Call IsOccupied
+  ${If} $8 = 1
+    StrCpy $9 "$(OCCUPIED)"
+    Return
+  ${EndIf}
+  StrCpy $7 0 ; 1: the folder was there before
+  ${If} ${FileExists} "$INSTDIR\*.*"
+    StrCpy $7 1
+  ${EndIf}
   ClearErrors
   CreateDirectory "$INSTDIR"
-  FileOpen $0 "${HALF_DONE}" w
+  FileOpen $0 "$INSTDIR\can-be-written.tmp" w
   ${If} ${Errors}
-    !insertmacro STOP "$(NO_PERMISSION)"
+    StrCpy $9 "$(NO_PERMISSION)"
+  ${Else}
+    FileClose $0
+    Delete "$INSTDIR\can-be-written.tmp"
+    Call HasRoom
+    ${If} $8 = 0
+      StrCpy $9 "$(NO_ROOM)"
+    ${EndIf}
   ${EndIf}
-  FileWrite $0 "${APP} ${VERSION}"
-  FileClose $0
-  ; Asked of the folder itself: another disk may be mounted there.
-  System::Call 'kernel32::GetDiskFreeSpaceExW(w "$INSTDIR", *l .r2, *l .r4, *l .r5) i .r3'
+  ${If} $7 = 0
+    RMDir "$INSTDIR"
+  ${EndIf}
+FunctionEnd
+
+; $8 = 1: the folder has something in it that is not Lanewise. Its "site" or "program" could be anybody's.
+Function IsOccupied
+  StrCpy $8 0
+  ${If} ${FileExists} "$INSTDIR\${APP}.exe"
+  ${OrIf} ${FileExists} "$INSTDIR\uninstall.exe"
+  ${OrIf} ${FileExists} "${HALF_DONE}"
+  ${OrIf} ${FileExists} "${PREVIOUS}\*.*"
+    Return
+  ${EndIf}
+  FindFirst $0 $1 "$INSTDIR\*.*"
+  ${DoWhile} $1 != ""
+    ${If} $1 != "."
+    ${AndIf} $1 != ".."
+      StrCpy $8 1
+    ${EndIf}
+    FindNext $0 $1
+  ${Loop}
+  FindClose $0
+FunctionEnd
+
+; $8 = 1: there is room for the new files beside the old ones. Asked of the folder itself: another disk may be mounted there.
+Function HasRoom
+  StrCpy $8 1
+  System::Call 'kernel32::GetDiskFreeSpaceExW(w "$INSTDIR\", *l .r2, *l .r4, *l .r5) i .r3'
   ${If} $3 <> 0
     System::Int64Op $2 / 1024
     Pop $2
-    System::Int64Op $2 < ${SIZE_KB}
+    System::Int64Op $2 < ${ROOM_KB}
     Pop $3
     ${If} $3 = 1
-      SetOutPath "$TEMP" ; NSIS stands in $INSTDIR, and a folder in use cannot be removed
-      Delete "${HALF_DONE}"
-      RMDir "$INSTDIR"
-      !insertmacro STOP "$(NO_ROOM)"
+      StrCpy $8 0
     ${EndIf}
   ${EndIf}
 FunctionEnd
 
-!macro REMOVE_PROGRAM
-  RMDir /r "$INSTDIR\runtime"
-  RMDir /r "$INSTDIR\site"
-  RMDir /r "$INSTDIR\program"
-  RMDir /r "$INSTDIR\licences"
-  Delete "$INSTDIR\${APP}.exe"
-  Delete "$INSTDIR\lanewise-cli.exe"
-  Delete "$INSTDIR\lanewise.ico"
-  Delete "$INSTDIR\sbom.cdx.json"
+; The user stays on the page and can choose another folder.
+Function LeaveDirectory
+  Call FindPlaceProblem
+  ${If} $9 != ""
+    MessageBox MB_OK|MB_ICONEXCLAMATION "$9"
+    Abort
+  ${EndIf}
+FunctionEnd
+
+!macro FOR_EACH_PART ACTION
+  !insertmacro ${ACTION} "runtime"
+  !insertmacro ${ACTION} "site"
+  !insertmacro ${ACTION} "program"
+  !insertmacro ${ACTION} "licences"
+  !insertmacro ${ACTION} "${APP}.exe"
+  !insertmacro ${ACTION} "lanewise-cli.exe"
+  !insertmacro ${ACTION} "lanewise.ico"
+  !insertmacro ${ACTION} "sbom.cdx.json"
 !macroend
+!macro REMOVE_PART NAME
+  RMDir /r "$INSTDIR\${NAME}"
+  Delete "$INSTDIR\${NAME}"
+!macroend
+!macro SET_ASIDE_PART NAME
+  ${If} ${FileExists} "$INSTDIR\${NAME}"
+    Rename "$INSTDIR\${NAME}" "${PREVIOUS}\${NAME}"
+  ${EndIf}
+!macroend
+!macro PUT_BACK_PART NAME
+  ${If} ${FileExists} "${PREVIOUS}\${NAME}"
+    RMDir /r "$INSTDIR\${NAME}"
+    Delete "$INSTDIR\${NAME}"
+    Rename "${PREVIOUS}\${NAME}" "$INSTDIR\${NAME}"
+  ${EndIf}
+!macroend
+
+; $6 = 1: a whole earlier version is there, and it lies in its place. An upgrade that was cut short left it in ${PREVIOUS};
+; an install that was cut short left only rubbish.
+Function FindWholeVersion
+  StrCpy $6 0
+  ${If} ${FileExists} "${HALF_DONE}"
+    ${If} ${FileExists} "${PREVIOUS}\*.*"
+      StrCpy $6 1
+      !insertmacro FOR_EACH_PART PUT_BACK_PART
+    ${EndIf}
+  ${ElseIf} ${FileExists} "$INSTDIR\runtime\*.*"
+    StrCpy $6 1
+  ${EndIf}
+  RMDir /r "${PREVIOUS}"
+FunctionEnd
+
+; After a failure: the version that was there before is whole again, or nothing is there.
+Function PutBack
+  SetOutPath "$TEMP" ; NSIS stands in $INSTDIR, and a folder in use cannot be removed
+  ${If} $6 = 0 ; no old file was there
+    !insertmacro FOR_EACH_PART REMOVE_PART
+    Delete "$INSTDIR\uninstall.exe"
+  ${Else}
+    !insertmacro FOR_EACH_PART PUT_BACK_PART
+  ${EndIf}
+  RMDir /r "${PREVIOUS}"
+  Delete "${HALF_DONE}"
+  RMDir "$INSTDIR"
+FunctionEnd
+
+; NSIS ends the section by itself when a file cannot be written, and then calls this.
+Function .onInstFailed
+  ${If} ${FileExists} "${HALF_DONE}"
+    Call PutBack
+    MessageBox MB_OK|MB_ICONSTOP "$(NOT_COPIED)" /SD IDOK
+    SetErrorLevel 2
+  ${EndIf}
+FunctionEnd
 
 Section "!${APP}" SECTION_PROGRAM
   SectionIn RO
   Call WaitUntilClosed
-  Call CheckPlace
-  !insertmacro REMOVE_PROGRAM
+  Call FindPlaceProblem
+  ${If} $9 != ""
+    !insertmacro STOP "$9"
+  ${EndIf}
+  Call FindWholeVersion
+  CreateDirectory "$INSTDIR"
+  FileOpen $0 "${HALF_DONE}" w
+  FileWrite $0 "${APP} ${VERSION}"
+  FileClose $0
+  ClearErrors
+  ${If} $6 = 1
+    CreateDirectory "${PREVIOUS}"
+    !insertmacro FOR_EACH_PART SET_ASIDE_PART
+  ${Else}
+    !insertmacro FOR_EACH_PART REMOVE_PART
+    ClearErrors ; what is not there cannot be removed
+  ${EndIf}
+  ${If} ${Errors} ; somebody has a file in it open
+    Call PutBack
+    !insertmacro STOP "$(STILL_RUNNING)"
+  ${EndIf}
   SetOutPath "$INSTDIR"
   ClearErrors
   File /r "${TREE}/*"
-  ${If} ${Errors} ; half a program is worse than none
-    SetOutPath "$TEMP"
-    !insertmacro REMOVE_PROGRAM
-    Delete "${HALF_DONE}"
-    RMDir "$INSTDIR"
+  ${IfNot} ${Errors}
+    WriteUninstaller "$INSTDIR\uninstall.exe"
+  ${EndIf}
+  ${If} ${Errors}
+    Call PutBack
     !insertmacro STOP "$(NOT_COPIED)"
   ${EndIf}
-  WriteUninstaller "$INSTDIR\uninstall.exe"
   CreateShortcut "$SMPROGRAMS\${APP}.lnk" "$INSTDIR\${APP}.exe" "" "$INSTDIR\lanewise.ico" 0
   WriteRegStr HKCU "Software\${APP}" "InstallDir" "$INSTDIR"
   WriteRegStr HKCU "Software\${APP}" "SetupLanguage" "$LANGUAGE"
@@ -184,6 +339,7 @@ Section "!${APP}" SECTION_PROGRAM
   WriteRegDWORD HKCU "${UNINSTALL_KEY}" "NoRepair" 1
   WriteRegDWORD HKCU "${UNINSTALL_KEY}" "EstimatedSize" ${SIZE_KB}
   Delete "${HALF_DONE}"
+  RMDir /r "${PREVIOUS}"
 SectionEnd
 
 Section "$(DESKTOP_SHORTCUT)" SECTION_DESKTOP
@@ -221,13 +377,15 @@ FunctionEnd
 Section "un.${APP}"
   SectionIn RO
   Call un.WaitUntilClosed
-  !insertmacro REMOVE_PROGRAM
+  !insertmacro FOR_EACH_PART REMOVE_PART
+  RMDir /r "${PREVIOUS}"
   Delete "${HALF_DONE}"
   Delete "$INSTDIR\uninstall.exe"
   RMDir "$INSTDIR"
   Delete "$SMPROGRAMS\${APP}.lnk"
   Delete "$DESKTOP\${APP}.lnk"
   DeleteRegValue HKCU "Software\Microsoft\Windows\CurrentVersion\Run" "${APP}"
+  DeleteRegValue HKCU "Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run" "${APP}"
   DeleteRegKey HKCU "${UNINSTALL_KEY}"
   DeleteRegKey HKCU "Software\${APP}"
   DeleteRegKey HKCU "Software\Classes\${PROGID}"
@@ -237,10 +395,25 @@ Section "un.${APP}"
   System::Call 'shell32::SHChangeNotify(i 0x08000000, i 0, p 0, p 0)'
 SectionEnd
 
-; Off unless ticked (silent: /PURGE=1). Models are never touched: they lie where the user put them.
+; Off unless ticked (silent: /PURGE=1). Models are never deleted, also not those that Lanewise downloaded: they lie in
+; data\models (app/common/paths.py), tens of GB that took hours.
 Section /o "un.$(USER_DATA)" SECTION_DATA
   RMDir /r "$APPDATA\${APP}"
-  RMDir /r "$LOCALAPPDATA\${APP}"
+  RMDir /r "$LOCALAPPDATA\${APP}\cache"
+  FindFirst $0 $1 "$LOCALAPPDATA\${APP}\data\*.*"
+  ${DoWhile} $1 != ""
+    ${If} $1 != "."
+    ${AndIf} $1 != ".."
+    ${AndIf} $1 != "models"
+      RMDir /r "$LOCALAPPDATA\${APP}\data\$1"
+      Delete "$LOCALAPPDATA\${APP}\data\$1"
+    ${EndIf}
+    FindNext $0 $1
+  ${Loop}
+  FindClose $0
+  RMDir "$LOCALAPPDATA\${APP}\data\models" ; only when nothing is in it
+  RMDir "$LOCALAPPDATA\${APP}\data"
+  RMDir "$LOCALAPPDATA\${APP}"
 SectionEnd
 
 !insertmacro MUI_UNFUNCTION_DESCRIPTION_BEGIN

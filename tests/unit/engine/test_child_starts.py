@@ -5,17 +5,20 @@ in tests/wine/test_windows_behaviour.py.
 """
 
 import ast
+import platform
 import re
 import sys
 from pathlib import Path
 
 import app
+from app.common.system_name import machine_name, system_name
 from app.hardware import probe
 
 ROOT = Path(app.__file__).parent
 STARTERS = {
     "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
     "os": {"system", "popen", "startfile", "fork", "forkpty", "posix_spawn", "posix_spawnp"},
+    "platform": {"uname", "system", "node", "release", "version", "machine", "processor", "platform", "win32_ver"},
     "uuid": {"getnode", "uuid1"},  # they ask ipconfig, getmac or arp
     "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
     "concurrent.futures": {"ProcessPoolExecutor"},
@@ -25,8 +28,8 @@ MODULES = {"multiprocessing", "webbrowser", "cpuinfo", "pty"}
 NAMES = {"QProcess", "CreateProcessW", "CreateProcessA", "ShellExecuteW", "ShellExecuteExW", "WinExec", "CreateProcess"}
 """Names that start programs whatever they are an attribute of."""
 MENTIONED = re.compile(
-    r"import (subprocess|uuid|asyncio)|from (subprocess|uuid|asyncio|os|concurrent\.futures) import|Executor|"
-    rf"\bos\.(system|popen|startfile|fork|posix_spawn|spawn|exec)|\b({'|'.join(sorted(MODULES | NAMES))})\b"
+    r"import (subprocess|uuid|asyncio|platform)|from (subprocess|uuid|asyncio|platform|os|concurrent\.futures) import|"
+    rf"Executor|\bos\.(system|popen|startfile|fork|posix_spawn|spawn|exec)|\b({'|'.join(sorted(MODULES | NAMES))})\b"
 )
 """Without one of these words there is nothing to find; reading the tree of every module takes seconds."""
 
@@ -57,7 +60,7 @@ def starts_of(source):
     return found
 
 
-def test_that_only_the_two_children_start_programs_and_one_probe_that_windows_never_reaches():
+def test_that_only_the_two_children_start_programs_and_two_lines_that_windows_never_reaches():
     found = {}
     for path in ROOT.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
@@ -67,6 +70,7 @@ def test_that_only_the_two_children_start_programs_and_one_probe_that_windows_ne
         "_child_linux.py": {"Popen"},
         "_spawn_windows.py": {"CreateProcessW"},
         "probe.py": {"cpuinfo"},
+        "system_name.py": {"platform"},
     }
 
 
@@ -74,6 +78,20 @@ def test_that_windows_is_never_asked_for_the_processors_name_by_a_program_of_its
     monkeypatch.setattr(probe, "_IS_WINDOWS", True)
     monkeypatch.setitem(sys.modules, "cpuinfo", None)  # importing it raises
     assert probe._name_from_cpuinfo() is None
+
+
+def test_that_windows_names_its_processor_and_itself_without_asking_a_program(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "win32")
+    version = type("WindowsVersion", (tuple,), {"platform_version": (10, 0, 22631)})
+    monkeypatch.setattr(sys, "getwindowsversion", lambda: version((6, 2, 9200)), raising=False)
+    monkeypatch.setitem(sys.modules, "platform", None)  # importing it raises
+    monkeypatch.setenv("PROCESSOR_ARCHITECTURE", "x86")
+    monkeypatch.setenv("PROCESSOR_ARCHITEW6432", "AMD64")  # a 32-bit program on a 64-bit Windows
+    assert (machine_name(), system_name()) == ("AMD64", "Windows-10.0.22631")
+
+
+def test_that_the_processors_name_is_the_one_of_pythons_own_module():
+    assert machine_name() == platform.machine()
 
 
 def test_that_the_one_start_on_windows_asks_for_no_console_window():
