@@ -75,16 +75,16 @@ def with_companions(command: ImportedCommand, inputs: PlanInputs) -> tuple[Impor
     kept in the command word for word, its memory not counted, and that is said."""
     asked = command.wishes
     files = read_companions(asked, inputs.model)
-    absent = {p.params.get("path") for p in files.problems if p.code in _UNREAD}
-    unread = [g for g in command.given if g.setting in _FIELDS and g.value in absent]
+    absent = {_plain(str(p.params.get("path"))) for p in files.problems if p.code in _UNREAD}
+    unread = [g for g in command.given if g.setting in _FIELDS and _plain(g.value) in absent]
     if not unread:
         return command, replace(inputs, files=files)
     kept = (*command.kept, *unread)
     wishes = replace(
         asked,
-        mmproj_path=None if asked.mmproj_path in absent else asked.mmproj_path,
-        draft_path=None if asked.draft_path in absent else asked.draft_path,
-        lora_paths=tuple(path for path in asked.lora_paths if path not in absent),
+        mmproj_path=_unless(absent, asked.mmproj_path),
+        draft_path=_unless(absent, asked.draft_path),
+        lora_paths=tuple(path for path in asked.lora_paths if _plain(path) not in absent),
     )
     if wishes.draft_path is None and asked.draft_path is not None:  # what belongs to the draft stays with it
         kept = (*kept, *(g for g in command.given if (g.setting or "").startswith("draft_") and g not in unread))
@@ -105,6 +105,15 @@ def with_companions(command: ImportedCommand, inputs: PlanInputs) -> tuple[Impor
     )
     changed = replace(command, kept=kept, wishes=replace(wishes, extra=words), problems=(*command.problems, *told))
     return changed, replace(inputs, files=read_companions(changed.wishes, inputs.model))
+
+
+def _plain(path: str) -> str:
+    """One spelling of a path: commands write "/" on Windows too, and the reader's remarks do not."""
+    return os.path.normcase(os.path.normpath(path))
+
+
+def _unless(absent: set[str], path: str | None) -> str | None:
+    return None if path is None or _plain(path) in absent else path
 
 
 def _side_file(kind: str, path: str, role: FileRole, problems: list[Problem]) -> SideFile | None:

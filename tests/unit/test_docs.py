@@ -73,7 +73,7 @@ def test_that_the_contract_of_the_command_line_says_which_verbs_are_not_built_ye
 
 def test_that_a_python_without_the_packages_is_told_where_they_are():
     start = f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); runpy.run_module('app', None, '__main__', True)"
-    bare = [sys.executable, "-I", "-S", "-c", start]
+    bare = [sys.executable, "-I", "-S", "-X", "utf8", "-c", start]
     done = subprocess.run(bare, capture_output=True, encoding="utf-8", timeout=60, check=False)
     assert done.returncode == 1
     assert "packages are in .venv" in done.stderr

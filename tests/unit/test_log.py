@@ -8,6 +8,7 @@ import pytest
 
 from app.common import log
 from app.common.paths import AppPaths
+from tests.tools.systems import UNDER_WINE
 
 
 @pytest.fixture
@@ -96,6 +97,7 @@ def test_that_old_log_text_moves_on_and_the_oldest_is_dropped(tmp_path):
     assert (tmp_path / "a.log.2").read_text(encoding="utf-8").startswith("line 7")
 
 
+@pytest.mark.skipif(UNDER_WINE, reason="Wine puts a folder in the place of a file, which Windows refuses")
 def test_that_a_log_that_cannot_be_renamed_goes_on_in_the_same_file(tmp_path):
     blocked = tmp_path / "a.log.1"
     (blocked / "not-empty").mkdir(parents=True)

@@ -118,7 +118,11 @@ def test_that_a_model_cannot_command_the_terminal(run, tmp_path):
     writer.add("llama.block_count", ValueType.U32, 1)
     writer.add_tensor("blk.0.attn_q.weight", (32, 32), "F16")
     path = tmp_path / "bad\x1b[31m.gguf"
-    writer.write(path)
+    try:
+        writer.write(path)
+    except OSError:  # Windows takes no such character in a name
+        path = tmp_path / "bad.gguf"
+        writer.write(path)
     said = run("inspect", path)
     assert "\\x1b]0;title\\x07 \\u202egnp" in said.out
     assert not set("\x1b\x07\u202e") & set(said.out)
