@@ -159,8 +159,13 @@ def with_python(*arguments: str) -> list[str]:
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """This environment for a child whose output we read."""
-    return {**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1", **extra}
+    """This environment for a child whose output we read.
+
+    Compiled modules are kept whatever it says: every stage, and every program that a test starts, would compile all of
+    the application and of its tests again.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1", **extra}
 
 
 # --- what the system must have ---------------------------------------------------------------------------------------
@@ -427,15 +432,17 @@ LINT = {
 }
 CLOSING_LINE = re.compile(r"(?:=+ )?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s")
 NO_QT = ["-p", "no:pytest-qt"]
+QUICK = [*NO_QT, "--randomly-dont-reset-seed"]  # three times a test; none of these uses the shared generator
 HANGS_IN_QT = ["-o", "faulthandler_timeout=110"]  # tells where C code hangs; a thread for each test: not for thousands
 PYTEST = {
-    "unit": ["tests/unit", "-m", "not slow", *NO_QT],
+    "unit": ["tests/unit", "-m", "not slow", *QUICK],
     "qt": ["tests/qt", *HANGS_IN_QT],
-    "slow": ["tests/unit", "-m", "slow", *NO_QT],
+    "slow": ["tests/unit", "-m", "slow", *QUICK],
     "engine": ["tests/engine", *NO_QT],
     "e2e": ["tests/e2e", *HANGS_IN_QT],
     "shots": ["tests/shots", *HANGS_IN_QT],
 }
+IN_HALVES = ("unit", "qt", "slow")  # these only reckon, so a second process uses the second core; the others wait
 NEEDS_QT = ("qt", "e2e", "shots", "tour")
 NEEDS_ENGINE = ("engine", "e2e", "tour")
 
@@ -452,19 +459,65 @@ def run_lint(result: Result, _extra: Sequence[str]) -> None:
     result.ok, result.note = not failed, ", ".join(failed)
 
 
+def halves(folder: str) -> list[list[str]]:
+    """What lies directly in a folder of tests, shared out by size to two processes; nothing is left out.
+
+    A subfolder stays whole, so that its fixtures are made once.
+    """
+    weights: dict[str, int] = {}
+    for path in sorted((ROOT / folder).rglob("test_*.py")):
+        top = path.relative_to(ROOT / folder).parts[0]
+        weights[f"{folder}/{top}"] = weights.get(f"{folder}/{top}", 0) + path.stat().st_size
+    found: list[list[str]] = [[], []]
+    for name in sorted(weights, key=lambda name: -weights[name]):
+        min(found, key=lambda half: sum(weights[taken] for taken in half)).append(name)
+    return found
+
+
+class PytestRun:
+    """One pytest process; what it says is told to ``hear``, and its closing line is read for the counts."""
+
+    def __init__(self, arguments: Sequence[str], hear: Callable[[str], None]) -> None:
+        self.code = 0
+        self.counts: dict[str, int] = {}
+        self._command = with_python("-m", "pytest", *arguments, "--color=no", "--durations=3")
+        self._hear = hear
+
+    def run(self) -> None:
+        """Wait for its end."""
+        try:
+            for line in lines_of(self._command, environment(QT_QPA_PLATFORM="offscreen")):
+                self._hear(line)
+                match = CLOSING_LINE.match(line)
+                if match:
+                    self.counts = {word: int(n) for n, word in re.findall(r"(\d+) ([a-z]+)", match[1])}
+        except subprocess.CalledProcessError as error:
+            self.code = error.returncode
+
+
 def run_pytest(result: Result, extra: Sequence[str]) -> None:
-    """One folder of tests; its closing line is read for the counts."""
-    command = with_python("-m", "pytest", *PYTEST[result.name], "--color=no", "--durations=3", *extra)
-    closing = ""
-    try:
-        for line in lines_of(command, environment(QT_QPA_PLATFORM="offscreen")):
-            say(line)
-            match = CLOSING_LINE.match(line)
-            closing = match[1] if match else closing
-    except subprocess.CalledProcessError as error:
-        result.ok = False
-        result.note = {5: "no tests were found", -9: "ended: it took too long"}.get(error.returncode, "")
-    result.counts = {word: int(n) for n, word in re.findall(r"(\d+) ([a-z]+)", closing)}
+    """One folder of tests, some of them in two processes at once: the second's words follow the first's."""
+    folder, *options = PYTEST[result.name]
+    said: list[str] = []
+    if result.name in IN_HALVES and not extra and (os.cpu_count() or 1) > 1:
+        first, second = halves(folder)
+        runs = [PytestRun([*first, *options], say), PytestRun([*second, *options], said.append)]
+    else:
+        runs = [PytestRun([folder, *options, *extra], say)]
+    beside = [threading.Thread(target=run.run, name=result.name, daemon=True) for run in runs[1:]]
+    for thread in beside:
+        thread.start()
+    runs[0].run()
+    for thread in beside:
+        thread.join()
+    for line in said:
+        say(line)
+    codes = [run.code for run in runs if run.code]
+    result.ok = not codes
+    result.note = {5: "no tests were found", -9: "ended: it took too long"}.get(codes[0], "") if codes else ""
+    for run in runs:
+        for word, n in run.counts.items():
+            result.counts[word] = result.counts.get(word, 0) + n
 
 
 def run_tour(result: Result, extra: Sequence[str]) -> None:

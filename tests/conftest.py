@@ -8,6 +8,8 @@ Two things keep the ``unit`` stage (``-m "not slow"``) short without leaving any
 import itertools
 import os
 import random
+import tempfile
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -28,11 +30,15 @@ _USER_PATHS = app_paths()
 _USER_ENGINE = os.environ.get("LANEWISE_ENGINE")
 
 _numbers = itertools.count()
+_HOMES = pytest.StashKey[str]()
 
 
 def pytest_configure(config):
     stage = config.getoption("markexpr")
     hypothesis.settings.load_profile(stage if stage in EXAMPLES else "")
+    homes = tempfile.TemporaryDirectory(prefix="lanewise-homes-", ignore_cleanup_errors=True)
+    config.add_cleanup(homes.cleanup)
+    config.stash[_HOMES] = homes.name
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -68,17 +74,18 @@ def engine(user_paths):
     return found
 
 
-@pytest.fixture(scope="session")
-def _homes(tmp_path_factory):
-    return tmp_path_factory.mktemp("homes")
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """An empty LANEWISE_HOME for this test, made by whoever writes to it first, no named engine, and English words.
+
+    A hook, because a fixture that every test uses costs more than many of the tests themselves.
+    """
+    os.environ["LANEWISE_HOME"] = os.path.join(item.config.stash[_HOMES], f"home-{next(_numbers)}")
+    os.environ.pop("LANEWISE_ENGINE", None)
+    set_language(Language.EN)
 
 
-@pytest.fixture(autouse=True)
-def lanewise_home(_homes, monkeypatch):
-    """An empty LANEWISE_HOME for this test, made by whoever writes to it first, and English words."""
-    home = _homes / f"home-{next(_numbers)}"
-    monkeypatch.setenv("LANEWISE_HOME", str(home))
-    monkeypatch.delenv("LANEWISE_ENGINE", raising=False)
-    set_language(Language.EN)
-    yield home
-    set_language(Language.EN)
+@pytest.fixture
+def lanewise_home():
+    """This test's LANEWISE_HOME; the folder is there once somebody has written to it."""
+    return Path(os.environ["LANEWISE_HOME"])

@@ -180,9 +180,60 @@ def test_that_a_damaged_stamp_means_installing_again(dev, checkout):
 )
 def test_that_the_closing_line_of_pytest_is_counted(dev, commands, line, counts):
     commands.answers["pytest"] = (0, f"tests/unit/test_x.py ....\n{line}")
-    result = dev.run_stage("unit")
+    result = dev.run_stage("engine")
     assert result.ok
     assert result.counts == counts
+
+
+@pytest.fixture
+def two_folders(checkout, dev, monkeypatch):
+    """Tests enough for two processes, on a machine with two cores."""
+    for name, size in {
+        "unit/big/test_a.py": 90,
+        "unit/big/test_b.py": 20,
+        "unit/test_c.py": 60,
+        "unit/d/test_d.py": 40,
+    }.items():
+        path = checkout / "tests" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("#" * size)
+    (checkout / "tests/unit/d/helper.py").write_text("#" * 1000)
+    monkeypatch.setattr(dev.os, "cpu_count", lambda: 2)
+
+
+@pytest.mark.usefixtures("two_folders")
+def test_that_a_folder_of_tests_is_shared_out_whole_and_evenly(dev):
+    assert dev.halves("tests/unit") == [["tests/unit/big"], ["tests/unit/test_c.py", "tests/unit/d"]]
+
+
+@pytest.mark.usefixtures("two_folders")
+def test_that_two_processes_count_as_one_stage_and_either_can_fail_it(dev, commands, capsys):
+    commands.answers["tests/unit/big"] = (0, "12 passed in 0.30s")
+    commands.answers["tests/unit/d"] = (1, "== 1 failed, 7 passed in 0.20s ==")
+    result = dev.run_stage("unit")
+    assert not result.ok
+    assert result.counts == {"passed": 19, "failed": 1}
+    assert [line for line in capsys.readouterr().out.splitlines() if "passed" in line] == [
+        "12 passed in 0.30s", "== 1 failed, 7 passed in 0.20s ==",
+    ]  # fmt: skip
+    commands.answers["tests/unit/d"] = (0, "7 passed in 0.20s")
+    commands.answers["tests/unit/big"] = (-9, "")
+    assert dev.run_stage("unit").note == "ended: it took too long"
+
+
+@pytest.mark.usefixtures("two_folders")
+@pytest.mark.parametrize("cores", [1, None])
+def test_that_one_core_and_a_chosen_test_take_one_process(dev, commands, monkeypatch, cores):
+    dev.run_stage("unit", ["-k", "units"])
+    monkeypatch.setattr(dev.os, "cpu_count", lambda: cores)
+    dev.run_stage("unit")
+    assert ["tests/unit" in command for command in commands.seen] == [True, True]
+
+
+def test_that_every_stage_keeps_compiled_modules_although_this_shell_keeps_none(dev, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert "PYTHONDONTWRITEBYTECODE" not in dev.environment()
+    assert dev.environment(LANG="C")["LANG"] == "C"
 
 
 def test_that_wine_that_cannot_be_had_is_a_skip_with_its_reason_and_a_failure_is_one(dev, commands, capsys):
