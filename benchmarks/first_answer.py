@@ -54,7 +54,7 @@ class Way:
 
 
 def walk(session, guide, pictures):
-    from app.session.engines_controller import GetPhase
+    from app.session.engine_getter import GetPhase
     from app.session.first_run_controller import Step
     from app.session.hub_controller import HubPhase
     from app.session.state import EnginePhase, RunPhase
