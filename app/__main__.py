@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,9 @@ def _window_options(arguments: Sequence[str]) -> WindowOptions | int:
 
 def _open_window(options: WindowOptions) -> int:
     """The window, with a log file and a report for what nobody caught."""
+    # Every import would be interrupted by looking for garbage that a start does not make, for a sixth of its time.
+    # From the first window on, ``app.ui.garbage`` collects.
+    gc.disable()
     if _has_no_display():
         from app.cli.console import print_error
         from app.common.problem import Problem

@@ -71,6 +71,9 @@ else:
     open_model = later("app.work.models", "open_model")
     StressEngine = later("app.work.stress", "StressEngine")
 
+_TIDY_MS = 800
+"""The first plan stands by then."""
+
 
 class AppSession(BoardWishes, MachineWishes, PlanAnswers, RunWishes, QObject):
     """What the window shows and may wish for.
@@ -213,15 +216,20 @@ class AppSession(BoardWishes, MachineWishes, PlanAnswers, RunWishes, QObject):
         else:
             self.machine.look_first()
         self._engine.look(engine_path or self.settings.engine_path)
-        self._jobs.run(lambda: leftover_servers(self.paths), self._on_leftovers)
-        self._jobs.run(lambda: remove_remains(self.paths), lambda *_: None)
         self.learning.load()
-        self.stress.load()
+        QTimer.singleShot(_TIDY_MS, self, self._tidy_up)
 
     @Slot()
     def _tell_start_problem(self) -> None:
         if self._keeper.start_problem is not None:
             self.message_raised.emit(self._keeper.start_problem)
+
+    @Slot()
+    def _tidy_up(self) -> None:
+        """What earlier sessions left: nothing that the first plan waits for."""
+        self.stress.load()
+        self._jobs.run(lambda: leftover_servers(self.paths), self._on_leftovers)
+        self._jobs.run(lambda: remove_remains(self.paths), lambda *_: None)
 
     def _on_leftovers(self, servers: tuple[RunningServer, ...] | None, error: Exception | None) -> None:
         """Servers that an earlier Lanewise left behind when it crashed: they hold memory that the plan counts on."""

@@ -97,8 +97,10 @@ class StressController(QObject):
         if plan is None:
             return None
         stamp = self._stamps.get(command_of(plan.argv))
+        if stamp is None:
+            return None
         engine = self._around()[1]
-        return stamp if stamp is not None and fits_engine(stamp, engine.build, engine.sha256) else None
+        return stamp if fits_engine(stamp, engine.build, engine.sha256) else None
 
     def take_over(self, stamp: StressStamp | None) -> None:
         """A plan file brought its stamp along; a newer one of this computer stands."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,10 +19,11 @@ from app.session.open_file import open_file
 from app.settings import LoadedSettings, changed, load
 from app.ui.crash_notice import install_notice
 from app.ui.ending import end_window
-from app.ui.garbage import MainThreadGarbage
+from app.ui.garbage import MainThreadGarbage, set_aside, take_back
 from app.ui.main_window import MainWindow
 from app.ui.one_window import OneWindow
 from app.ui.theme.manager import ThemeManager, ThemeMode
+from app.ui.warm_up import WarmUp
 from app.words import join_figures
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from app.session.app_session import AppSession
 
 _SMOKE_LIMIT_MS = 30_000
+_GUIDE_MS = 500
+"""The plan of the demo stands behind the first steps by then; they are a hundred modules more."""
 
 
 def make_application() -> QApplication:
@@ -74,23 +78,55 @@ class Starter:
         options: WindowOptions,
         problem: Problem | None = None,
         one: OneWindow | None = None,
+        warm_up: WarmUp | None = None,
     ) -> None:
-        """``problem``: what was wrong with the settings; whoever read them first has put a damaged file aside."""
+        """``problem``: what was wrong with the settings; whoever read them first has put a damaged file aside.
+        ``warm_up``: the start is then made in steps, between which the window answers; else at once."""
         self._window = window
         self._options = options
-        self._problem = problem
         self._one = one
+        self._warm_up = warm_up
+        self._has_begun = False
+        self._is_guided = False
+        self._problems = [] if problem is None else [problem]
         self.session: AppSession | None = None
 
     def begin(self) -> None:
         """Make the session; look for everything; open the asked-for, the last, or the demo model. A bug on the way is
         shown with its report, since a window without a session shows nothing."""
-        if self.session is not None:
+        if self._has_begun:
             return  # begun in the tray: the window is painted when it is first opened from there
+        self._has_begun = True
+        if self._warm_up is None:
+            self._step(0)
+        else:
+            if self._one is not None:
+                self._one.listen()
+            self._warm_up.done.connect(lambda: self._step(0))
+            self._warm_up.begin()
+
+    def _step(self, number: int) -> None:
+        """This part of the start and those after it; where the window is to answer in between, from its event loop."""
+        parts: tuple[Callable[[], None], ...] = (_import_session, self._make_session, self._import_page, self._attach)
         try:
-            self._begin()
+            parts[number]()
         except Exception as error:
             self._tell_failure(error)
+            return
+        if number + 1 == len(parts):
+            return
+        if self._warm_up is None:
+            self._step(number + 1)
+        else:
+            QTimer.singleShot(0, self._window, lambda: self._step(number + 1))
+
+    def _import_page(self) -> None:
+        """The page in front, which ``attach`` makes; then all that a start imports is there and stays."""
+        import app.ui.pages.plan
+        import app.ui.widgets.launch_strip  # noqa: F401
+
+        if self._warm_up is not None:
+            set_aside()
 
     def _tell_failure(self, error: Exception) -> None:
         sys.excepthook(type(error), error, error.__traceback__)
@@ -102,19 +138,19 @@ class Starter:
             StartFailed(why, crash_text((type(error), error, error.__traceback__)), self._window).exec()
         QApplication.exit(1)
 
-    def _begin(self) -> None:
+    def _make_session(self) -> None:
+        options = self._options
         if self._one is not None:
             self._one.listen()
-        from app.hardware.snapshot_file import load_snapshot
-
-        options = self._options
         session = self.session = make_session(options)
-        snapshot, problems = None, [self._problem] if self._problem is not None else []
+        snapshot = None
         if options.hardware:
+            from app.hardware.snapshot_file import load_snapshot
+
             try:
                 snapshot = load_snapshot(Path(options.hardware))
             except ProblemError as error:  # told by the window, which then shows this machine
-                problems.append(error.problem)
+                self._problems.append(error.problem)
         if options.build_engine:
             session.engine_changed.connect(self._on_engine)
         session.start(options.engine, snapshot)
@@ -126,20 +162,27 @@ class Starter:
             session.open_model(last)
         else:
             session.open_demo()
+
+    def _attach(self) -> None:
+        session = self.session
+        assert session is not None
         self._window.attach(session)
         self._join_tray(session)
         if self._one is not None:
             self._one.open_in(self._window, session)
-            problems += self._one.problems
-        for problem in problems:
+            self._problems += self._one.problems
+        for problem in self._problems:
             session.message_raised.emit(problem)
+        if self._warm_up is not None:
+            QTimer.singleShot(_GUIDE_MS, self._window, self.guide)
 
     def guide(self) -> None:
         """The first steps, for somebody who came with nothing: no model, no other machine, a window to be seen."""
         options, session = self._options, self.session
         came_with_something = options.model or options.hardware or options.engine or options.smoke
-        if session is None or came_with_something or not self._window.isVisible():
+        if session is None or came_with_something or self._is_guided or not self._window.isVisible():
             return
+        self._is_guided = True
         if session.first_run.is_due:
             from app.ui.pages.first_run import show_first_run
 
@@ -164,6 +207,10 @@ class Starter:
             self.session.build_engine()
 
 
+def _import_session() -> None:
+    import app.session.app_session  # noqa: F401  # a step of its own: what is left of it takes some 30 ms
+
+
 def _may_hide() -> bool:
     """Hidden without a tray, the window could never be found."""
     from app.ui.tray import tray_exists
@@ -186,7 +233,8 @@ def run_window(options: WindowOptions) -> int:
     theme.apply(app)
     MainThreadGarbage(app)
     window = MainWindow(None, theme, loaded.settings)
-    starter = Starter(window, options, loaded.problem, one)
+    warm_up = None if options.smoke else WarmUp(window)  # smoke: the window is closed when everything has been made
+    starter = Starter(window, options, loaded.problem, one, warm_up)
     window.first_painted.connect(starter.begin)
     window.first_painted.connect(starter.guide)
     if not options.smoke:
@@ -204,4 +252,7 @@ def run_window(options: WindowOptions) -> int:
     finally:
         window.hide()
         one.close()
+        if warm_up is not None:
+            warm_up.end()
+        take_back()
         end_window(window, starter.session)

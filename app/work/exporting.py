@@ -7,8 +7,10 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.common.capabilities import Capabilities
+from app.common.later import later
 from app.common.patient import replace_file
 from app.common.problem import Problem, Severity, fail
 from app.hardware.types import CpuInfo
@@ -22,9 +24,13 @@ from app.planner.shells import Shell, quote_command
 from app.planner.types import Plan
 from app.words import say, say_problem
 from app.work.pinning import UNPINNED, ScriptPinning, script_pinning
-from app.work.plan_file import plan_text
 from app.work.planning import alias_of
 from app.work.stress_stamp import StressStamp
+
+if TYPE_CHECKING:
+    from app.work.plan_file import plan_text
+else:
+    plan_text = later("app.work.plan_file", "plan_text")
 
 SERVER = "llama-server"
 """What is written where no engine is known yet: found on PATH by whoever runs the command."""

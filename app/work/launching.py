@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
+from app.common.later import later
 from app.common.paths import AppPaths
 from app.common.problem import Problem, Severity
-from app.engine.locate import EngineBinary
-from app.engine.process import LaunchSpec
 from app.hardware.cpu_choice import cpus_for_threads
 from app.hardware.types import CpuInfo
 from app.planner.types import MemoryEstimate, Plan
+
+if TYPE_CHECKING:
+    from app.engine.locate import EngineBinary
+    from app.engine.process import LaunchSpec
+else:
+    LaunchSpec = later("app.engine.process", "LaunchSpec")
 
 _LEVELS = ("-lv", "--verbosity", "--log-verbosity")
 _TELLS_ALL = ("-v", "--verbose", "--log-verbose")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 from app.common.resources import resource_text
-
-_RATIOS = (1.0, 1.5, 2.0)
 
 
 @lru_cache(maxsize=256)
@@ -42,10 +40,15 @@ def draw_icon(painter: QPainter, name: str, rect: QRectF, color: QColor) -> None
     painter.drawPixmap(rect.topLeft(), pixmap)
 
 
+def screen_ratios() -> tuple[float, ...]:
+    """The device pixel ratios of the screens: 1.0, 1.5... Each costs a drawing of every icon."""
+    return tuple(sorted({screen.devicePixelRatio() for screen in QGuiApplication.screens()})) or (1.0,)
+
+
 def make_icon(name: str, color: QColor, size: int = 16, disabled: QColor | None = None) -> QIcon:
-    """An icon for buttons and menus, sharp at 100, 150 and 200 percent."""
+    """An icon for buttons and menus, sharp on every screen that is there now; ``ThemeManager`` tells of another one."""
     icon = QIcon()
-    for ratio in _RATIOS:
+    for ratio in screen_ratios():
         icon.addPixmap(icon_pixmap(name, color, size, ratio))
         if disabled is not None:
             icon.addPixmap(icon_pixmap(name, disabled, size, ratio), QIcon.Mode.Disabled)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtGui import QGuiApplication, QIcon, QScreen
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
 from app.ui.theme.fonts import ui_font
-from app.ui.theme.icons import make_icon
+from app.ui.theme.icons import make_icon, screen_ratios
 from app.ui.theme.palette import make_palette
 from app.ui.theme.style_sheet import make_style_sheet
 from app.ui.theme.tokens import Tokens, load_tokens
@@ -27,7 +27,8 @@ class ThemeManager(QObject):
     """Owns the tokens in use and dresses the application in them.
 
     Qt's ``offscreen`` platform and many Linux desktops have no dark palette, so the palette is always set here.
-    Signals: ``theme_changed`` after the application has been dressed anew; painters read ``tokens`` again.
+    Signals: ``theme_changed`` after the application has been dressed anew, or a screen of another scale came: painters
+    read ``tokens`` and icons again.
     """
 
     theme_changed = Signal()
@@ -38,6 +39,7 @@ class ThemeManager(QObject):
         self._mode = mode
         self._app: QApplication | None = None
         self._tokens = self._themes[self._wanted()]
+        self._ratios: tuple[float, ...] = ()
 
     @staticmethod
     def of_app() -> ThemeManager:
@@ -69,6 +71,10 @@ class ThemeManager(QObject):
         app.setStyle(QStyleFactory.create("Fusion"))
         app.setFont(ui_font(app.font()))
         app.styleHints().colorSchemeChanged.connect(self._on_system_changed)
+        self._ratios = screen_ratios()
+        app.screenAdded.connect(self._on_screen_added)
+        for screen in app.screens():
+            screen.geometryChanged.connect(self._on_screens)
         self._dress()
 
     def set_mode(self, mode: ThemeMode) -> None:
@@ -99,6 +105,19 @@ class ThemeManager(QObject):
             return
         self._app.setPalette(make_palette(self._tokens))
         self._app.setStyleSheet(make_style_sheet(self._tokens))
+
+    @Slot(QScreen)
+    def _on_screen_added(self, screen: QScreen) -> None:
+        screen.geometryChanged.connect(self._on_screens)
+        self._on_screens()
+
+    @Slot()
+    def _on_screens(self) -> None:
+        """Icons are drawn for the scales that are in use."""
+        ratios = screen_ratios()
+        if ratios != self._ratios:
+            self._ratios = ratios
+            self.theme_changed.emit()
 
     @Slot()
     def _on_system_changed(self) -> None:
