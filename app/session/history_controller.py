@@ -19,7 +19,7 @@ from app.session.state import RunPhase
 
 if TYPE_CHECKING:
     from app.work.learned import LearnedStore
-    from app.work.run_history import RunRecord, RunRecorder, keep_run, kept_runs, runs_store
+    from app.work.run_history import RequestPoint, RunRecord, RunRecorder, keep_run, kept_runs, runs_store
 else:
     RunRecorder = later("app.work.run_history", "RunRecorder")
     keep_run = later("app.work.run_history", "keep_run")
@@ -28,9 +28,11 @@ else:
 
 
 class HistoryController(QObject):
-    """``runs``: the newest first, once ``load`` has answered. Signals: ``changed``; ``failed(Problem)``."""
+    """``runs``: the newest first, once ``load`` has answered. ``requests``: those of the run that goes on, or of the
+    one that ended last. Signals: ``changed``, ``requests_changed``; ``failed(Problem)``."""
 
     changed = Signal()
+    requests_changed = Signal()
     failed = Signal(object)
 
     def __init__(
@@ -48,6 +50,7 @@ class HistoryController(QObject):
         self._recorder: RunRecorder | None = None
         self._phase = run.state.phase
         self.runs: tuple[RunRecord, ...] = ()
+        self.requests: tuple[RequestPoint, ...] = ()
         run.changed.connect(self._on_run_changed)
         run.sample_added.connect(self._on_sample)
         run.log_added.connect(self._on_log)
@@ -79,6 +82,7 @@ class HistoryController(QObject):
         before, self._phase = self._phase, self._run.state.phase
         if self._phase is RunPhase.STARTING and before is not RunPhase.STARTING and self._run.plan is not None:
             self._recorder = RunRecorder(self._run.plan, *self._names(), time.monotonic())
+            self._tell_requests()
         elif self._recorder is not None and self._phase is RunPhase.READY:
             self._recorder.was_ready = True
         elif self._phase in (RunPhase.STOPPED, RunPhase.FAILED):
@@ -102,6 +106,13 @@ class HistoryController(QObject):
             now = time.monotonic()
             for line in lines:
                 self._recorder.on_line(line, now)
+            self._tell_requests()
+
+    def _tell_requests(self) -> None:
+        requests = () if self._recorder is None else self._recorder.requests
+        if requests[-1:] != self.requests[-1:]:
+            self.requests = requests
+            self.requests_changed.emit()
 
     def _on_kept(self, _: object, error: Exception | None) -> None:
         if isinstance(error, ProblemError):

@@ -20,7 +20,7 @@ from app.session.chat_controller import ChatController
 from app.session.event_queue import EventQueue
 from app.session.jobs import JobRunner
 from app.session.sleep_watch import SleepWatch
-from app.session.state import ChatState, RunPhase, RunState
+from app.session.state import ChatPhase, ChatState, RunPhase, RunState
 
 if TYPE_CHECKING:
     from app.diagnose.buffers import compare_buffers
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from app.engine.locate import EngineBinary
     from app.engine.logparse import EngineBuffer
     from app.engine.process import ServerProcess, start_server
+    from app.engine.timings import parse_timing
     from app.monitor.loop import MonitorLoop
     from app.work.launching import command_differs, launch_spec
     from app.work.watching import samplers_for
@@ -36,6 +37,7 @@ else:
     compare_buffers = later("app.diagnose.buffers", "compare_buffers")
     placement_findings = later("app.diagnose.placement_check", "placement_findings")
     start_server = later("app.engine.process", "start_server")
+    parse_timing = later("app.engine.timings", "parse_timing")
     MonitorLoop = later("app.monitor.loop", "MonitorLoop")
     command_differs = later("app.work.launching", "command_differs")
     launch_spec = later("app.work.launching", "launch_spec")
@@ -74,6 +76,7 @@ class RunController(QObject):
         self._snapshot: HardwareSnapshot | None = None
         self._number = 0
         self._is_watched = True
+        self._prompt_tps: float | None = None
         self._monitor: MonitorLoop | None = None
         self._log: deque[str] = deque(maxlen=_LOG_LINES)
         self._new_lines: list[str] = []
@@ -123,6 +126,7 @@ class RunController(QObject):
         self._number += 1
         number = self._number
         self._log.clear()
+        self._prompt_tps = None
         self.history.clear()
         self._plan, self._snapshot = plan, snapshot
         spec = launch_spec(plan, binary, snapshot.cpu, self._paths, api_key, port, self.pinning())
@@ -261,12 +265,23 @@ class RunController(QObject):
     def _on_sample(self, number: int, sample: Sample) -> None:
         if number != self._number or self._monitor is None:
             return
-        prompt_tps = self.chat.prompt_tps if self.state.phase is RunPhase.READY else None
-        sample = Sample(sample.t_monotonic, {**sample.values, "tok.prompt": prompt_tps})
+        sample = Sample(sample.t_monotonic, {**sample.values, "tok.prompt": self._take_prompt_speed()})
         self.history.append(sample)
         self.sample_added.emit(sample)
 
+    def _take_prompt_speed(self) -> float | None:
+        """While our own chat answers what it tells; else, once, what the log told of anybody's last prompt."""
+        told, self._prompt_tps = self._prompt_tps, None
+        return self.chat.prompt_tps if self.chat.phase is not ChatPhase.IDLE else told
+
+    def _note_prompt(self, line: str) -> None:
+        timing = parse_timing(line)
+        if timing is not None and timing.kind == "prompt" and timing.tokens > 1:
+            self._prompt_tps = timing.tps  # one token alone is the last of a prompt that was cached: no speed
+
     def _add_log(self, line: str) -> None:
+        if "prompt eval time" in line:
+            self._note_prompt(line)
         if line.endswith(_IDLE_LINE) and self._log and self._log[-1].endswith(_IDLE_LINE):
             return
         self._log.append(line)

@@ -143,6 +143,11 @@ class RunRecorder:
             self._told.append(_point(request, at - self._started_at))
             del self._told[: max(0, len(self._told) - MOST_REQUESTS)]
 
+    @property
+    def requests(self) -> tuple[RequestPoint, ...]:
+        """Those that have ended, the newest last."""
+        return tuple(self._told)
+
     def record(self, at: float, reason: str = "") -> RunRecord | None:
         """The run so far; None for one that never got ready or was too short to be compared."""
         seconds = at - self._started_at

@@ -67,12 +67,18 @@ class FakeRuns(QObject):
     """What ``AppSession.runs`` shows of the kept runs."""
 
     changed = Signal()
+    requests_changed = Signal()
     failed = Signal(object)
 
     def __init__(self, wished):
         super().__init__()
         self._wished = wished
         self.runs = ()
+        self.requests = ()
+
+    def tell(self, *requests):
+        self.requests = requests
+        self.requests_changed.emit()
 
     def load(self):
         self._wished.append(("load_runs",))

@@ -19,6 +19,7 @@ from app.ui.pages.settings import SettingsPage
 from app.work.downloads.types import DownloadProgress
 from app.work.engine_getting import GetProgress, GetStep
 from app.work.other_apps import AppAnswer
+from app.work.run_history import RequestPoint
 from tests.qt import fake_engines as engines
 from tests.qt import page_fixtures as fx
 from tests.tools.hardware_data import DATA
@@ -36,6 +37,19 @@ def run_answering() -> QWidget:
     session = fx.running_session()
     page = RunPage(session)
     session.sample_added.emit(Sample(0.0, fx.sample_values(109.0)))
+    return _keep(page, session)
+
+
+def run_depth() -> QWidget:
+    """The decode speed against depth, with the requests of an afternoon."""
+    session = fx.running_session()
+    page = RunPage(session)
+    session.sample_added.emit(Sample(0.0, fx.sample_values(109.0)))
+    depths = [int(180 * 1.17**i) for i in range(26)]
+    session.runs.tell(
+        *(RequestPoint(9.0 * i, d // 3, 405.0, 128, 61.5 - d / 700 + (i % 3) / 2, d) for i, d in enumerate(depths))
+    )
+    page.plots.decode_views.show_view(1)
     return _keep(page, session)
 
 
@@ -172,6 +186,7 @@ def get_engine_failed() -> QWidget:
 
 SCENES: dict[str, Callable[[], QWidget]] = {
     "run-answering": run_answering,
+    "run-depth": run_depth,
     "run-chat": run_chat,
     "run-stopped": run_stopped,
     "run-loading": run_loading,

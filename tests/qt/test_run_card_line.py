@@ -1,5 +1,6 @@
 """The line of figures beside the curves: only what is known, spilled memory in another tone, gone with the run."""
 
+import numpy as np
 import pytest
 
 from app.monitor.sample import Sample
@@ -46,9 +47,9 @@ def test_that_the_servers_own_counter_stands_in_for_the_driver_that_tells_none()
 
 
 def test_that_the_line_shows_itself_with_the_first_figure(qtbot):
-    line = LiveLine()
+    line = LiveLine(lambda *_: (np.empty(0), np.empty(0)))
     qtbot.addWidget(line)
-    line.set_names(("CUDA0",))
+    line.set_names(("CUDA0",), {"gpu.CUDA0.util"})
     line.take({"ram.used": 5.0})
     assert line.isHidden()
     line.take(FULL)

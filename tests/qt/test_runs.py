@@ -162,3 +162,48 @@ def test_that_a_launch_that_never_got_ready_leaves_no_run(kept, qtbot):
     _phase(run, RunPhase.FAILED, Problem("vram_oom_cuda"))
     qtbot.waitUntil(lambda: history._jobs.is_idle)
     assert history.runs == ()
+
+
+def _request_lines(task, depth, tps):
+    return [
+        f"0.01.000.000 I slot launch_slot_: id  0 | task {task} | processing task, is_child = 0",
+        f"slot print_timing: id  0 | task {task} | prompt eval time =      50.00 ms /    20 tokens "
+        "(    2.50 ms per token,   400.00 tokens per second)",
+        f"slot print_timing: id  0 | task {task} |        eval time =    1000.00 ms /    60 tokens "
+        f"(   16.67 ms per token,    {tps} tokens per second)",
+        f"slot      release: id  0 | task {task} | stop processing: n_tokens = {depth}, truncated = 0",
+    ]
+
+
+def test_that_the_requests_of_a_run_are_told_as_they_end_and_stay_until_the_next_run(kept):
+    history, run, now = kept
+    told = []
+    history.requests_changed.connect(lambda: told.append([(r.depth, r.decode_tps) for r in history.requests]))
+    _phase(run, RunPhase.STARTING)
+    _phase(run, RunPhase.READY)
+    run.log_added.emit(["a line that says nothing of a request"])
+    assert told == []
+    run.log_added.emit(_request_lines(0, 80, 60.5))
+    now[0] = 110.0
+    run.log_added.emit(_request_lines(1, 160, 58.25))
+    assert told == [[(80, 60.5)], [(80, 60.5), (160, 58.25)]]
+    _phase(run, RunPhase.STOPPED)
+    assert len(history.requests) == 2
+    _phase(run, RunPhase.STARTING)
+    assert told[-1] == []
+    assert history.requests == ()
+
+
+def test_that_a_prompt_of_any_program_is_one_point_of_its_curve(kept):
+    _, run, _ = kept
+    samples = []
+    run.sample_added.connect(lambda sample: samples.append(sample.values["tok.prompt"]))
+    run._monitor = object()
+    for line in _request_lines(0, 80, 60.5):
+        run._add_log(line)
+    for at in (1.0, 1.5):
+        run._on_sample(0, Sample(at, {}))
+    run._add_log(_request_lines(1, 90, 60.5)[1].replace("   20 tokens", "    1 tokens"))
+    run._on_sample(0, Sample(2.0, {}))
+    assert samples == [400.0, None, None]
+    run._monitor = None

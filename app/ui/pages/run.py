@@ -52,7 +52,7 @@ class RunPage(QWidget):
         self.header = RunHeader()
         self.stress = StressRow(session)
         self.plots = RunPlots(self._reader.read)
-        self.live = LiveLine()
+        self.live = LiveLine(self._reader.read)
         self.chat = ChatPane()
         self.log = LogPane()
         self.buffers = BufferPane()
@@ -98,6 +98,7 @@ class RunPage(QWidget):
         session.engine_changed.connect(self._on_run_changed)
         session.log_added.connect(self.log.add)
         session.sample_added.connect(self._on_sample)
+        session.runs.requests_changed.connect(self._on_requests)
 
     @Slot()
     def show_other_apps(self) -> None:
@@ -126,6 +127,7 @@ class RunPage(QWidget):
         self._sampled = self._reader.known_keys()
         self.log.set_text(self._session.log_text())
         self._follow_plan()
+        self._on_requests()
         self._talk.refresh()
 
     @Slot()
@@ -139,7 +141,7 @@ class RunPage(QWidget):
     def _follow_plan(self) -> None:
         self._is_stale = False
         self.plots.set_plan(self._plan_of_curves(), self._session.hardware, self._sampled)
-        self.live.set_names(self._card_names())
+        self.live.set_names(self._card_names(), self._sampled)
         self._show_cores()
         self._on_run_changed()
 
@@ -203,12 +205,16 @@ class RunPage(QWidget):
         parts = [failure_sentence(run), f"exit code: {run.exit_code}", f"engine: {session.engine.build}", "", command]
         return "\n".join([*parts, "", *(run.problem.evidence if run.problem is not None else ()), "", *tail]) + "\n"
 
+    @Slot()
+    def _on_requests(self) -> None:
+        self.plots.by_depth.set_requests(self._session.runs.requests)
+
     @Slot(object)
     def _on_sample(self, sample: Sample) -> None:
         keys = frozenset(key for key, value in sample.values.items() if value is not None)
         if not keys <= self._sampled:
             self._sampled |= keys
-            self.live.set_names(self._card_names())
+            self.live.set_names(self._card_names(), self._sampled)
             self.plots.set_plan(self._plan_of_curves(), self._session.hardware, self._sampled)
         self.live.take(sample.values)
         self.plots.cores.take(cpu_load(sample.values), sample.values.get("server.cpu"))

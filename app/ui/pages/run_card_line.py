@@ -11,8 +11,13 @@ from typing_extensions import override
 
 from app.common.units import MIB, size_text
 from app.monitor.held_back import reasons_of
+from app.ui.pages.run_series import all_figures
 from app.ui.pages.run_words import Told
+from app.ui.plots.data import SeriesReader
+from app.ui.plots.figures_table import FiguresTable
+from app.ui.plots.numbers_button import NumbersButton
 from app.ui.theme.fonts import scaled, tabular
+from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.labels import ElidedLabel, set_look
 from app.words import say
 from app.words.catalogue import number_text
@@ -66,8 +71,12 @@ def _memory(values: Values) -> str:
 class LiveLine(QWidget):
     """Keeps the newest sample and shows it while it is visible. Its height is fixed."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, reader: SeriesReader, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._keys: frozenset[str] = frozenset()
+        self.table = FiguresTable(say("run.all_figures"), lambda: all_figures(self._keys), reader, self)
+        self.button = NumbersButton(ThemeManager.of_app(), say("plot.numbers_of", title=say("run.all_figures")))
+        self.button.clicked.connect(self.table.show)
         self._values: Values = {}
         self._names: tuple[str, ...] = ()
         self._text = ElidedLabel()
@@ -76,6 +85,7 @@ class LiveLine(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 2, 4, 0)
         row.addWidget(self._text, 1)
+        row.addWidget(self.button)
         self.hide()
 
     @property
@@ -83,9 +93,9 @@ class LiveLine(QWidget):
         """What is said now."""
         return self._text.text()
 
-    def set_names(self, names: Collection[str]) -> None:
-        """The cards of the plan, as the samples name them."""
-        self._names = tuple(names)
+    def set_names(self, names: Collection[str], keys: Collection[str]) -> None:
+        """The cards of the plan, as the samples name them; ``keys``: every figure that is measured."""
+        self._names, self._keys = tuple(names), frozenset(keys)
         self.redraw()
 
     def take(self, values: Values) -> None:

@@ -11,11 +11,15 @@ from typing_extensions import override
 
 from app.hardware.types import CpuCore, HardwareSnapshot
 from app.planner.types import Plan
-from app.ui.pages.run_series import decode_series, prompt_series, ram_series, vram_capacity, vram_series
+from app.ui.pages.run_series import cpu_figures, decode_series, prompt_series, ram_series, vram_capacity, vram_series
 from app.ui.plots.core_strip import CoreStrip
 from app.ui.plots.data import SeriesReader
+from app.ui.plots.depth_plot import DepthPlot
+from app.ui.plots.figures_table import FiguresTable
 from app.ui.plots.live_plot import LivePlot
+from app.ui.plots.numbers_button import NumbersButton
 from app.ui.plots.scale import PlotUnit
+from app.ui.plots.title_choice import TitleChoice, ViewHolder
 from app.ui.plots.value import ValueText
 from app.ui.theme.fonts import scaled, tabular
 from app.ui.theme.manager import ThemeManager
@@ -29,9 +33,13 @@ _WITHOUT_SAMPLE_MS = 1000
 class CorePanel(QWidget):
     """The core strip with its title and the server's own CPU share; drawn together with the plots."""
 
-    def __init__(self, theme: ThemeManager, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: ThemeManager, reader: SeriesReader, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._cores: tuple[CpuCore, ...] = ()
         self.strip = CoreStrip(theme)
+        self.table = FiguresTable(say("plot.cores"), lambda: cpu_figures(self._cores), reader, self)
+        self.button = NumbersButton(theme, say("plot.numbers_of", title=say("plot.cores")))
+        self.button.clicked.connect(self.table.show)
         self._value = ValueText("8 888 %")
         self._note = ElidedLabel(say("run.cores_note"))
         self._note.setProperty("look", "dim")
@@ -40,13 +48,21 @@ class CorePanel(QWidget):
         head = QHBoxLayout()
         head.addWidget(SectionTitle(say("plot.cores")))
         head.addStretch(1)
+        head.setSpacing(6)
         head.addWidget(self._value)
+        head.addWidget(self.button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
         layout.addLayout(head)
         layout.addWidget(self._note)
         layout.addWidget(self.strip, 1)
+
+    def set_cores(self, cores: Sequence[CpuCore], marked: Collection[int]) -> None:
+        """The machine's cores, and those that the server runs on."""
+        self._cores = tuple(cores)
+        self.strip.set_cores(cores)
+        self.strip.set_marked(marked)
 
     def take(self, load: Mapping[int, float | None], server: float | None) -> None:
         """Keep the newest sample; it is drawn at the next redraw."""
@@ -79,14 +95,20 @@ class RunPlots(QWidget):
         super().__init__(parent)
         theme = ThemeManager.of_app()
         self.vram = LivePlot(say("run.plot_vram"), PlotUnit.BYTES, reader, theme)
-        self.decode = LivePlot(say("run.plot_decode"), PlotUnit.SPEED, reader, theme)
+        views = (say("run.view_time"), say("run.view_depth"))
+        over_time = TitleChoice(theme, say("run.plot_decode"), views, 0)
+        depth_title = TitleChoice(theme, say("run.depth_title"), views, 1)
+        self.decode = LivePlot(say("run.plot_decode"), PlotUnit.SPEED, reader, theme, head=over_time)
+        self.by_depth = DepthPlot(depth_title, theme)
+        self.decode_views = ViewHolder((self.decode, self.by_depth), (over_time, depth_title))
         self.prompt = LivePlot(say("run.plot_prompt"), PlotUnit.SPEED, reader, theme)
         self.ram = LivePlot(say("run.plot_ram"), PlotUnit.BYTES, reader, theme)
-        self.cores = CorePanel(theme)
+        self.cores = CorePanel(theme, reader)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
-        for panel, stretch in ((self.vram, 6), (self.decode, 5), (self.prompt, 5), (self.ram, 7), (self.cores, 5)):
+        panels = (self.vram, self.decode_views, self.prompt, self.ram, self.cores)
+        for panel, stretch in zip(panels, (6, 5, 5, 7, 5), strict=True):
             card = CardFrame(margin=9, spacing=0)
             card.body.addWidget(panel)
             layout.addWidget(card, stretch)
@@ -138,14 +160,14 @@ class RunPlots(QWidget):
         self.vram.set_series(vram_series(plan, hardware, keys), vram_capacity(plan))
         self.vram.set_empty_text(say("run.no_gpu" if plan is not None and not plan.devices.gpus else "plot.no_data"))
         self.decode.set_series(decode_series(plan))
+        self.by_depth.set_plan(None if plan is None else plan.speed.decode_tps, None if plan is None else plan.n_ctx)
         self.prompt.set_series(prompt_series(plan))
         total = hardware.memory.total_bytes if hardware is not None else None
         self.ram.set_series(ram_series(plan), None if total is None else float(total))
 
     def set_cores(self, cores: Sequence[CpuCore], marked: Collection[int]) -> None:
         """The machine's cores, and those that the server runs on."""
-        self.cores.strip.set_cores(cores)
-        self.cores.strip.set_marked(marked)
+        self.cores.set_cores(cores, marked)
 
     def set_span(self, seconds: float) -> None:
         """Show the last ``seconds`` in every plot."""

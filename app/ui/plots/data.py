@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from app.ui.plots.scale import PlotUnit
+
 FloatArray = npt.NDArray[np.float64]
 
 SeriesReader = Callable[[str, float], tuple[FloatArray, FloatArray]]
@@ -20,7 +22,8 @@ class Series:
 
     ``predicted``: the plan's figure, drawn as a dashed line in the same colour. ``note`` stands after the value, in
     words ("engine's sum", when it is that and not a measured value). ``predicted_name``: what the dashed line is;
-    "plan" when empty. ``is_moment``: the label speaks of now, which is wrong once the run is over.
+    "plan" when empty. ``is_moment``: the label speaks of now, which is wrong once the run is over. ``unit``: where a
+    table holds figures of several kinds.
     """
 
     key: str
@@ -30,6 +33,7 @@ class Series:
     note: str = ""
     predicted_name: str = ""
     is_moment: bool = False
+    unit: PlotUnit | None = None
 
 
 @dataclass(frozen=True, slots=True)

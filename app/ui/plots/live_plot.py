@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt, Slot
-from PySide6.QtGui import QPalette, QResizeEvent, QShowEvent
+from PySide6.QtCore import QSize, Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from app.ui.plots.chart import Chart
 from app.ui.plots.data import FloatArray, Newest, Series, SeriesReader, highest, newest
+from app.ui.plots.empty_note import EmptyNote
 from app.ui.plots.legend import Legend, LegendEntry
-from app.ui.plots.numbers import NumbersDialog
+from app.ui.plots.numbers import NumbersDialog, NumbersModel
 from app.ui.plots.numbers_button import NumbersButton
 from app.ui.plots.scale import PlotUnit, capacity_maximum, stepped_maximum, value_text, x_ticks, y_ticks
 from app.ui.plots.value import ValueText
@@ -74,12 +75,7 @@ class LivePlot(QWidget):
         self._button.clicked.connect(self.show_numbers)
         self._legend = Legend(self._theme)
         self._chart = Chart(self)
-        self._empty = QLabel(say("plot.no_data"), self._chart)
-        self._empty.setProperty("look", "dim")
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setWordWrap(True)
-        self._empty.setAutoFillBackground(True)
-        self._empty.setBackgroundRole(QPalette.ColorRole.Base)
+        self._empty = EmptyNote(self._chart, say("plot.no_data"))
         row = QHBoxLayout()
         row.setSpacing(6)
         row.addWidget(title)
@@ -124,8 +120,7 @@ class LivePlot(QWidget):
 
     def set_empty_text(self, text: str) -> None:
         """What stands in the chart while there is nothing to draw."""
-        self._empty.setText(text)
-        self._place_empty()
+        self._empty.say(text)
 
     def set_span(self, seconds: float) -> None:
         """Show the last ``seconds``."""
@@ -181,11 +176,9 @@ class LivePlot(QWidget):
     def show_numbers(self) -> None:
         """Open the table of the numbers (not modal; a second call brings it to the front with new numbers)."""
         if self._dialog is None:
-            self._dialog = NumbersDialog(self._title_text, self._unit, self.numbers, self)
-        self._dialog.refresh()
-        self._dialog.show()
-        self._dialog.raise_()
-        self._dialog.activateWindow()
+            model = NumbersModel(self._unit)
+            self._dialog = NumbersDialog(self._title_text, model, lambda: model.set_numbers(self.numbers()), self)
+        self._dialog.open_anew()
 
     def _fit_range(self, columns: Sequence[FloatArray]) -> None:
         peaks = [highest(values) for values in columns]
@@ -240,18 +233,6 @@ class LivePlot(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._draw_anew()
-
-    @override
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place_empty()
-
-    def _place_empty(self) -> None:
-        area = self._chart.plot_area()
-        size = self._empty.sizeHint().boundedTo(area.size()).grownBy(QMargins(6, 2, 6, 2))
-        self._empty.setGeometry(
-            QRect(QPoint(0, 0), size).translated(area.center() - QRect(QPoint(0, 0), size).center())
-        )
 
     @override
     def minimumSizeHint(self) -> QSize:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Slot
@@ -29,20 +29,91 @@ _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
 
-class NumbersModel(QAbstractTableModel):
+class TableModel(QAbstractTableModel):
+    """Something with rows that can be copied into a spreadsheet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._titles: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Everything as tab-separated text with plain numbers."""
+        raise NotImplementedError
+
+    def words_at(self, row: int, column: int) -> str:
+        """One cell for people."""
+        raise NotImplementedError
+
+    def rows_told(self, n_rows: int) -> str:
+        """How many rows there are, in words."""
+        raise NotImplementedError
+
+    @override
+    def columnCount(self, parent: _Index = _ROOT) -> int:
+        return 0 if parent.isValid() else len(self._titles)
+
+    @override
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return None
+        return self.words_at(index.row(), index.column())
+
+    @override
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if role != Qt.ItemDataRole.DisplayRole or orientation is not Qt.Orientation.Horizontal:
+            return None
+        return self._titles[section]
+
+
+class RowsModel(TableModel):
+    """Fixed columns, a row for each thing; each cell in words and as a plain number."""
+
+    def __init__(self, titles: Sequence[str]) -> None:
+        super().__init__()
+        self._titles = tuple(titles)
+        self._rows: tuple[tuple[tuple[str, str], ...], ...] = ()
+
+    def set_rows(self, rows: Sequence[tuple[tuple[str, str], ...]]) -> None:
+        """Take a new snapshot."""
+        self.beginResetModel()
+        self._rows = tuple(rows)
+        self.endResetModel()
+
+    @override
+    def rowCount(self, parent: _Index = _ROOT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    @override
+    def words_at(self, row: int, column: int) -> str:
+        return self._rows[row][column][0]
+
+    @override
+    def rows_told(self, n_rows: int) -> str:
+        return say("plot.request_rows", n=n_rows)
+
+    @override
+    def text(self) -> str:
+        rows = ("\t".join(plain for _, plain in row) for row in self._rows)
+        return "\n".join(("\t".join(self._titles), *rows)) + "\n"
+
+
+class NumbersModel(TableModel):
     """Rows are moments, newest first; the first column is seconds before now."""
 
     def __init__(self, unit: PlotUnit) -> None:
         super().__init__()
         self._unit = unit
-        self._titles: tuple[str, ...] = ()
+        self._units: tuple[PlotUnit, ...] = ()
         self._ages: FloatArray = np.empty(0)
         self._columns: tuple[FloatArray, ...] = ()
 
     def set_numbers(self, numbers: Numbers) -> None:
         """Take a new snapshot. Series are joined on the moments of all of them; a missing value is unknown."""
         self.beginResetModel()
-        self._titles = tuple(series.label for series, _, _ in numbers)
+        self._titles = (say("plot.age_column"), *(series.label for series, _, _ in numbers))
+        self._units = tuple(series.unit or self._unit for series, _, _ in numbers)
         moments = [np.round(ages, 3) for _, ages, _ in numbers]
         self._ages = np.unique(np.concatenate(moments))[::-1] if moments else np.empty(0)
         self._columns = tuple(self._on_moments(at, values) for at, (_, _, values) in zip(moments, numbers, strict=True))
@@ -53,9 +124,9 @@ class NumbersModel(QAbstractTableModel):
         column[np.searchsorted(-self._ages, -at)] = values
         return column
 
+    @override
     def text(self) -> str:
-        """Everything as tab-separated text with plain numbers, for a spreadsheet."""
-        head = "\t".join((say("plot.age_column"), *self._titles))
+        head = "\t".join(self._titles)
         rows = (
             "\t".join((f"{age:.1f}", *("" if np.isnan(c[i]) else f"{c[i]:.10g}" for c in self._columns)))
             for i, age in enumerate(self._ages)
@@ -67,33 +138,24 @@ class NumbersModel(QAbstractTableModel):
         return 0 if parent.isValid() else int(self._ages.size)
 
     @override
-    def columnCount(self, parent: _Index = _ROOT) -> int:
-        return 0 if parent.isValid() else 1 + len(self._columns)
+    def words_at(self, row: int, column: int) -> str:
+        if column == 0:
+            return f"{self._ages[row]:.1f} s"
+        return value_text(float(self._columns[column - 1][row]), self._units[column - 1])
 
     @override
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return None
-        if index.column() == 0:
-            return f"{self._ages[index.row()]:.1f} s"
-        return value_text(float(self._columns[index.column() - 1][index.row()]), self._unit)
-
-    @override
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if role != Qt.ItemDataRole.DisplayRole or orientation is not Qt.Orientation.Horizontal:
-            return None
-        return say("plot.age_column") if section == 0 else self._titles[section - 1]
+    def rows_told(self, n_rows: int) -> str:
+        return say("plot.rows", n=n_rows)
 
 
 class NumbersDialog(QDialog):
     """A window with the table; it shows one moment, so that rows do not run away under the reader."""
 
-    def __init__(self, title: str, unit: PlotUnit, source: Callable[[], Numbers], parent: QWidget) -> None:
+    def __init__(self, title: str, model: TableModel, read: Callable[[], None], parent: QWidget) -> None:
+        """``read`` puts the newest numbers into ``model``."""
         super().__init__(parent)
-        self._source = source
-        self._model = NumbersModel(unit)
+        self._read = read
+        self._model = model
         self._model.setParent(self)
         self.setWindowTitle(say("plot.numbers_of", title=title))
         self._table = QTableView()
@@ -121,15 +183,22 @@ class NumbersDialog(QDialog):
         return row
 
     @property
-    def model(self) -> NumbersModel:
+    def model(self) -> TableModel:
         """The table's content."""
         return self._model
 
     @Slot()
     def refresh(self) -> None:
         """Read the numbers again."""
-        self._model.set_numbers(self._source())
-        self._note.setText(say("plot.rows", n=self._model.rowCount()))
+        self._read()
+        self._note.setText(self._model.rows_told(self._model.rowCount()))
+
+    def open_anew(self) -> None:
+        """With the newest numbers, in front of everything."""
+        self.refresh()
+        self.show()
+        self.raise_()
+        self.activateWindow()
 
     @Slot()
     def copy(self) -> None:

@@ -21,7 +21,14 @@ class PlotUnit(StrEnum):
     BYTES = "bytes"
     SPEED = "speed"
     PERCENT = "percent"
+    TOKENS = "tokens"
+    CELSIUS = "celsius"
+    WATTS = "watts"
+    MEGAHERTZ = "megahertz"
+    """The last four stand in tables only."""
 
+
+_SUFFIXES = {PlotUnit.TOKENS: "", PlotUnit.CELSIUS: " °C", PlotUnit.WATTS: " W", PlotUnit.MEGAHERTZ: " MHz"}
 
 _DECADES = tuple(m * 10.0**e for e in range(0, 6) for m in (1, 2, 5))
 _SIZES = tuple(
@@ -93,7 +100,9 @@ def value_text(value: float | None, unit: PlotUnit) -> str:
         return size_text(value)
     if unit is PlotUnit.PERCENT:
         return f"{value:.0f} %"
-    return say("plot.tok_s", x=round(value, 1))
+    if unit is PlotUnit.SPEED:
+        return say("plot.tok_s", x=round(value, 1))
+    return f"{number_text(round(value))}{_SUFFIXES[unit]}"
 
 
 def cpu_list_text(cpus: Sequence[int]) -> str:
