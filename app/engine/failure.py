@@ -31,7 +31,7 @@ _EXIT_LINES = 40
 _LEADING_LINES = 12
 """How far before the first telling message its own details may stand (the size that could not be allocated)."""
 _BEFORE_LINES = 200
-_MOST_HITS = 500
+_MOST_HITS = 200
 """A start that failed has said by then why; what repeats itself for ever is looked at no longer."""
 
 _READY = re.compile(
@@ -56,6 +56,8 @@ is_worth_a_look = looks_for((
     "undefined", "refused", "virus", "no such", "mismatch", "hang", "xid", "no longer", "status=", "no gguf",
     "no device", "re-processing", "tensilelib", "expected", "no backends", "must ", "version", "without",
     "duplicate", "adapter", "reset", "extremely", "blocked", "row ", "fatal", "panic", "exception", "traceback",
+    "sigabrt", "sigsegv", "violation", "0xc0", "double free", "free()", "stack smashing", "timed out", "driver",
+    "nvidia-container", "memory pressure", "oom_score", "correctly", "server socket", "recognized",
 ), foreign=True)  # fmt: skip
 """Most lines of a log are tables of metadata; one look spares them the whole table of rules. Windows says it in its own
 language: what is not plain English is looked at."""

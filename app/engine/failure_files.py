@@ -40,6 +40,7 @@ COMPANIONS = (
         r"|expect adapter\.type to be 'lora'.*|LoRA tensor (?:pair for )?'[^']+' .*"
         r"|tensor '[^']+' has incorrect shape \(hint: maybe wrong base model.*|lora_a tensor is not transposed.*)",
     ),
+    rule("draft_alone", r"(?P<why>\S{1,80} requires ctx_other to be set)"),
     rule("adapter_as_model", r"general\.type str +=? *(?P<kind>adapter)\b"),
 )
 
@@ -61,7 +62,8 @@ FILES = (
         r"unable to (?:find|open) (?:the )?(?:model|file)[: '\"]+(?P<path>[^'\"]+\.gguf)['\"]?(?P<why>)",
     ),
     rule("bad_magic", r"invalid magic (?:characters:? ?'?|number[: ]+)(?P<found>[^',]*)'?"),
-    rule("file_too_old", r"(?P<why>GGUFv1 is no longer supported.*)"),
+    rule("engine_too_old", r"(?P<why>unknown \(magic, version\) combination: 46554747.*|unrecognized tensor type \d+)"),
+    rule("file_too_old", r"(?P<why>GGUFv1 is no longer supported.*|unknown \(magic, version\) combination: [0-9a-f]+)"),
     rule("file_other_byte_order", r"(?P<why>this GGUF file version \d+ is extremely large.*)"),
     rule("engine_too_old", r"(?P<why>this GGUF file is version \d+ but this software only supports up to version \d+)"),
     rule("engine_too_old", r"(?P<why>(?:has )?invalid ggml type \d+.*|unknown (?:ggml )?type \d+.*)"),
@@ -117,6 +119,7 @@ FILES = (
         r"|mmap not supported|data section at file offset \d+ is not \d+ byte aligned, cannot mmap)",
     ),
     rule("file_too_old", r"(?P<why>cannot find tokenizer (?:merges|vocab) in model file)"),
+    rule("engine_too_old", MODEL + r".*error loading model (?:vocabulary|hyperparameters): (?P<why>.+)"),
 )
 """One cause prints several of these: a type of tomorrow is also a tensor info that cannot be read, and a projector that
 cannot be used is also a file that did not load. The nearer one stands first."""

@@ -26,6 +26,11 @@ GPU = (
         r"|Could not find any (?:GPU|platform).*|No device of requested type available.*|PI_ERROR_DEVICE_NOT_FOUND)",
     ),
     rule(
+        "gpu_runtime_missing",
+        r"(?P<why>could not select device driver .*|nvidia-container-cli: .*|unknown or invalid runtime name: nvidia.*"
+        r"|Unknown runtime specified nvidia.*)",
+    ),
+    rule(
         "gpu_not_supported",
         rf"{_NAMED}(?P<why>(?:no kernel image is available|invalid device function|named symbol not found"
         r"|device kernel image is invalid|CUBLAS_STATUS_ARCH_MISMATCH|the requested device arch).*)",
@@ -59,6 +64,7 @@ GPU = (
         "gpu_error",
         r"(?P<why>command buffer \d+ failed with status \d+.*|Memory access fault by GPU node.*"
         r"|Native API failed\. .*|compute pipeline creation failed for .*|Compute pipeline creation failed for .*"
+        r"|failed to initialize (?!CPU)\S{1,80} backend|Error Domain=MTLLibraryErrorDomain.*"
         r"|PI_ERROR_\w+.*|UR_RESULT_ERROR_(?!OUT_OF)\w+.*|CHECK_TRY_ERROR.*)",
         running=True,
     ),

@@ -73,7 +73,8 @@ MEMORY = (
         r"aclrtMalloc failed|UR_RESULT_ERROR_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"
         r"|PI_ERROR_OUT_OF_RESOURCES|kIOGPUCommandBufferCallbackErrorOutOfMemory"
         r"|can't allocate \d+ Bytes of memory on device"
-        r"|CL_(?:MEM_OBJECT_ALLOCATION_FAILURE|OUT_OF_RESOURCES)|ggml_metal\S*: (?:error: )?failed to allocate"
+        r"|CL_(?:MEM_OBJECT_ALLOCATION_FAILURE|OUT_OF_RESOURCES)"
+        r"|ggml_metal\S*: (?:error: )?failed to allocate (?!context)"
         r"|Metal buffer of \d+ bytes \(out of memory\)",
         vram_allocation,
         running=True,

@@ -13,7 +13,7 @@ PROGRAM = (
         r"error while loading shared libraries: (?P<library>[^:\s]+): cannot open|Library not loaded: (?P<other>\S+)"
         r"|because (?P<third>\S+\.dll) was not found"
         r"|(?P<fourth>(?<![^\s\"“「])[\w.+-]{1,80}\.dll)[^.]{0,20}(?:找不到|缺失)"
-        r"|找不到 ?(?P<fifth>[\w.+-]{1,80}\.dll)",
+        r"|找不到 ?(?P<fifth>[\w.+-]{1,80}\.dll)|Could not find module '(?P<sixth>[^']{1,300})'",
         lambda match, cascade: {"library": next((v for v in match.groups() if v), None)},
     ),
     rule(
@@ -64,6 +64,18 @@ PROGRAM = (
     rule("engine_broken", r"lanewise: cannot start (?P<path>.+): (?P<why>[^:]*)$"),
 )
 
+_AS_WORDS = r"(?i:exception(?: code)?:? |start correctly \(|no longer running: )"
+"""How a code of Windows stands in dumps of Go, in message boxes, in the Event Viewer and in logs of ollama."""
+
+CODES = (
+    rule("engine_crashed", rf"{_AS_WORDS}(?P<code>(?i:0xc000000[56]|0xc00000fd|0xc0000374)|3221225477)", running=True),
+    rule("engine_dll_missing", rf"{_AS_WORDS}(?i:0xc0000135|3221225781)", lambda match, _: {"library": None}),
+    rule("engine_dll_wrong", rf"{_AS_WORDS}(?P<code>(?i:0xc0000139|0xc000007b|0xc0000142)|3221225785|3221225595)"),
+    rule("engine_cpu_unsupported", rf"{_AS_WORDS}(?P<code>(?i:0xc000001d)|3221225501)", running=True),
+    rule("engine_blocked", rf"{_AS_WORDS}(?P<why>(?i:0xc0000022|0xc0000428|0xc0000906)|3221225506)"),
+    rule("engine_aborted", rf"{_AS_WORDS}(?P<why>(?i:0xc0000409|0xe06d7363)|3221226505|3765269347)", running=True),
+)
+
 LIBRARIES = (
     rule("numbers_broken", r"(?P<why>GGML_ASSERT\(.{0,120}(?:isnan|isinf|isfinite|\bnan\b).*)", running=True),
     rule(
@@ -98,25 +110,31 @@ FALLBACKS = (
     rule(
         "engine_aborted",
         r"(?P<why>GGML_ASSERT(?:\(.*\) failed|: .*)|GGML_ABORT.*|pre-allocated tensor \(.*\) in a buffer .*"
-        r"|op not supported .*|fatal error$|Assertion .{1,400} failed.*)",
+        r"|abort\(\) has been called|SIGABRT: abort|op not supported .*|fatal error$|Assertion .{1,400} failed.*)",
         running=True,
     ),
     rule(
         "engine_crashed",
-        r"(?P<code>[Ss]egmentation fault|segmentation violation|SIGSEGV|Bus error|exception: access violation.*)",
+        r"(?P<code>[Ss]egmentation fault|segmentation violation|SIGSEGV|Bus error|exception: access violation.*"
+        r"|Floating point exception|double free or corruption.*|free\(\): invalid .*|malloc\(\): .*|corrupted size vs.*"
+        r"|corrupted double-linked list|\*\*\* stack smashing detected.*|munmap_chunk\(\): .*)",
         running=True,
     ),
     rule("engine_crashed", r"code=(?:dumped|killed), status=(?P<code>11/SEGV|7/BUS)", running=True),
     rule(
         "engine_killed",
         r"^(?P<code>Killed)$|(?P<code2>signal: killed|oom-kill|Out of memory: Killed process|killed by the OOM killer"
-        r"|code=killed, status=9/KILL|Memory cgroup out of memory|OOMKilled).*"
-        r"|: (?:line \d+: )?(?:\d+ )?(?P<code3>[Kk]illed)(?:: 9)? {2,}\S",
+        r"|code=killed, status=9/KILL|Memory cgroup out of memory|OOMKilled|due to memory pressure for|oom_score \d).*"
+        r"|(?:^ *|: )(?:line \d+: )?(?:\d+ )?(?P<code3>[Kk]illed)(?:: 9)? {2,}\S",
         lambda m, _: {"code": m["code"] or m["code2"] or m["code3"]},
         running=True,
     ),
     rule("engine_aborted", r"code=(?:dumped|killed), status=(?P<why>6/ABRT)", running=True),
     rule("engine_aborted", r"terminate called after throwing an instance of '(?P<why>[^']+)'", running=True),
+    rule(
+        "load_timeout",
+        r"health ?check timed out|timed out waiting for (?:the )?(?:llama|server)",
+    ),
     rule("model_load_failed", r"(?P<why>exiting due to model loading error)"),
     rule(
         "model_load_failed",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from app.engine.failure_files import DOWNLOADS, FILES
 from app.engine.failure_gpu import DEVICES, GPU
 from app.engine.failure_memory import MEMORY, WINDOWS_MEMORY
-from app.engine.failure_program import FALLBACKS, LIBRARIES, PROGRAM
+from app.engine.failure_program import CODES, FALLBACKS, LIBRARIES, PROGRAM
 from app.engine.failure_readers import buffer_types, listening_port
 from app.engine.failure_rule import WHY, Rule, rule
 
@@ -24,6 +24,7 @@ ARGUMENTS: tuple[Rule, ...] = (
     ),
     rule("bad_argument_value", r"error: invalid parameter for argument: (?P<argument>\S+)(?P<why>)"),
     rule("unknown_argument", r"error: (?:invalid|unknown) argument: (?P<argument>\S+)"),
+    rule("bad_argument_value", r"option '(?P<argument>[^']+)' (?P<why>not recognized in preset .*)"),
     rule("unknown_argument", r"unrecognized arguments?: (?P<argument>\S+)"),
 )
 """common/arg.cpp:960-1080; ``error: unknown argument`` is ik_llama.cpp and builds before 2024."""
@@ -46,7 +47,7 @@ NETWORK: tuple[Rule, ...] = (
     rule(
         "port_in_use",
         r"[Aa]ddress already in use|Only one usage of each socket address|Errno 98|WinError 10048|EADDRINUSE"
-        r"|port is already allocated|通常每个套接字地址",
+        r"|port is already allocated|通常每个套接字地址|Failed to create server socket",
         listening_port,
         running=True,
     ),
@@ -54,12 +55,16 @@ NETWORK: tuple[Rule, ...] = (
     rule("rpc_version", r"(?P<why>RPC server version mismatch: .*|Expected HELLO command, update client.*)"),
     rule("rpc_unreachable", r"Failed to connect to (?P<endpoint>\S+)"),
     rule("rpc_unreachable", r"RPC handshake failed for (?P<endpoint>\S+)"),
-    rule("rpc_lost", r"Remote RPC server crashed or returned malformed response", running=True),
+    rule(
+        "rpc_lost",
+        r"Remote RPC server crashed or returned malformed response|ggml-rpc\.cpp:\d{1,5}: GGML_ASSERT\(status\)",
+        running=True,
+    ),
 )
 
 RULES: tuple[Rule, ...] = (
     *ARGUMENTS, *NETWORK, *WINDOWS_MEMORY, *FILES, *DEVICES, *MEMORY, *GPU, *PROGRAM, *DOWNLOADS, *LIBRARIES,
-    *FALLBACKS,
+    *CODES, *FALLBACKS,
 )  # fmt: skip
 
 GENERIC = frozenset({"model_load_failed", "context_failed", "engine_aborted"})

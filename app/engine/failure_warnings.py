@@ -75,9 +75,7 @@ LOADING: tuple[Rule, ...] = (
     ),
     rule(
         "backend_other_build",
-        r"failed to initialize backend from (?P<path>.+): (?P<why>(?:incompatible API|ggml_backend_init returned).*)"
-        r"|failed to find ggml_backend_init in (?P<other>.+)",
-        lambda m, _: {"path": m["path"] or m["other"], "why": m["why"]},
+        r"failed to initialize backend from (?P<path>.+): (?P<why>(?:incompatible API|ggml_backend_init returned).*)",
         running=True,
     ),
     rule(

@@ -13,7 +13,8 @@ from enum import StrEnum
 
 from app.common.units import MIB
 from app.engine.line_shape import looks_for
-from app.engine.loglines import LONGEST_LINE, CleanLine, split_level
+from app.engine.log_decoding import LONGEST_LINE
+from app.engine.loglines import CleanLine, split_level
 
 RAM = "RAM"
 """Our name for host memory; the same word as the planner's."""

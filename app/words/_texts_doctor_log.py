@@ -30,6 +30,11 @@ _GPU: Entries = {
         "Restart the computer; if it comes back, the card is faulty.",
         "显卡报告了无法纠正的显存错误（{why}）。请重启电脑；如果再次出现，说明显卡有故障。",
     ),
+    "problem.gpu_runtime_missing": (
+        "The container gets no graphics card ({why}). Install the NVIDIA Container Toolkit on the host, "
+        "and start the container with --gpus all.",
+        "容器无法使用显卡（{why}）。请在主机上安装 NVIDIA Container Toolkit，并以 --gpus all 启动容器。",
+    ),
     "problem.engine_backends_missing": (
         "llama-server finds none of the libraries that do the computing ({why}). "
         "Unpack the whole package into one folder and start it there.",
@@ -91,6 +96,11 @@ _FILES: Entries = {
         "Use a newer build, or make sure that the file is a projector.",
         "该 llama-server 无法使用此投影文件（mmproj）：{why}。请使用更新的版本，或确认该文件确实是投影文件。",
     ),
+    "problem.draft_alone": (
+        "This file is a draft model and cannot run by itself ({why}). "
+        "Choose the main model, and give this file as its draft (--model-draft).",
+        "该文件是草稿模型，无法单独运行（{why}）。请选择主模型，并把该文件作为草稿模型（--model-draft）。",
+    ),
     "problem.draft_mismatch": (
         "The draft model does not go with this model ({why}). "
         "Take a draft of the same family with the same vocabulary, or leave it out.",
@@ -141,6 +151,15 @@ _PROGRAM: Entries = {
         "The engine computed values that are no numbers ({why}). Use another build or file, "
         "try without flash attention, and undo overclocking.",
         "引擎算出了无效数值（{why}）。请更换版本或模型文件，关闭 Flash Attention 再试，并取消超频。",
+    ),
+    "problem.load_timeout": (
+        "The program around the engine gave up waiting while the model was loading. "
+        "Allow more time there, and put the model on a faster disk.",
+        "外层程序在模型加载期间等待超时。请在其中延长等待时间，并把模型放到更快的磁盘上。",
+    ),
+    "problem.log_no_cause": (
+        "Nothing in the log is a failure that Lanewise knows. The lines below look most like trouble, if there was any.",
+        "日志中没有 Lanewise 认识的故障。如果确实出了问题，下面几行最像原因。",
     ),
     "problem.router_model_failed": (
         "The router could not load {name}. The lines of that model in the log say why; correct its settings, then ask again.",

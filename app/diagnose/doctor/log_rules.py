@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -25,6 +26,8 @@ _NOTES = frozenset({"prompt_reread", "prompt_cache_too_small"})
 """What costs time and stops nothing."""
 _LEAST_REFUSED = 3
 """A program asks again and again; a person who mistyped the key once does not."""
+_TROUBLE = re.compile(r"(?i)\b(?:error|fatal|panic|exception|traceback|aborted)\b")
+"""Stronger words than those of a suspect: a good log has lines in which something failed or cannot be."""
 _MOST_TAIL = 5
 _LEAST_ON_DEVICE = 64 * MIB
 _LEAST_TWICE = 256 * MIB
@@ -127,6 +130,10 @@ def log_findings(facts: Facts) -> Iterator[Finding]:
         yield as_finding(problem, Severity.INFO if problem.code in _NOTES else None)
     if not log.tail and facts.exit_code is None and facts.reason is None:
         yield Finding("log_empty", Severity.INFO)
+    if log.failure is None and not log.was_ready and not log.has_error_lines:
+        told = tuple(line for line in log.suspects if _TROUBLE.search(line) is not None)
+        if told and not log.judgement.warnings:
+            yield Finding("log_no_cause", Severity.INFO, {}, told)
     yield from _early_end(facts, log)
     yield from _context(facts, log)
     yield from _moved(log)

@@ -8,6 +8,10 @@ from app.common.problem import Severity
 from app.diagnose.doctor.examine import examine
 from app.diagnose.doctor.log_facts import read_log
 from app.diagnose.doctor.types import Facts
+from app.engine.failure import is_worth_a_look
+from app.engine.failure_rules import RULES
+from app.engine.failure_warnings import WARNINGS
+from app.engine.loglines import clean_line
 from app.words import Language, set_language
 from app.work.doctor_text import words_of
 from tests.tools.bench_logs import BENCH, bench_logs
@@ -45,6 +49,14 @@ def test_that_the_cause_stands_first(area):
 def test_that_nothing_is_called_an_error_in_a_run_that_went_well():
     errors = {log.name: [f.code for f in found(log.lines) if f.severity is Severity.ERROR] for log in GOOD}
     assert {name: codes for name, codes in errors.items() if codes} == {}
+
+
+def test_that_no_line_that_tells_a_cause_is_passed_over_by_the_first_look():
+    tables = [rule.pattern for rule in (*RULES, *WARNINGS)]
+    lines = {clean_line(line).text for log in FAILED for line in log.lines}
+    telling = {line for line in lines if any(pattern.search(line) for pattern in tables)}
+    assert len(telling) > 300
+    assert {line for line in telling if not is_worth_a_look(line)} == set()
 
 
 def test_that_every_cause_is_a_whole_sentence_in_both_languages():
