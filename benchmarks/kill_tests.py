@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
@@ -122,13 +122,23 @@ def marked(mark: str) -> Iterator[psutil.Process]:
 
 
 def kill_rounds(
-    arena: Arena, command: Sequence[str], model: Path, kills: int, seed: int, longest_s: float
+    arena: Arena,
+    command: Sequence[str],
+    model: Path,
+    kills: int,
+    seed: int,
+    longest_s: float,
+    tell: Callable[[KillResult], object] = lambda so_far: None,
 ) -> KillResult:
-    """``command`` with ``MODEL`` in place of the model's path; a copy with a name of its own marks each round."""
+    """``command`` with ``MODEL`` in place of the model's path; a copy with a name of its own marks each round.
+
+    ``tell`` hears the result so far after each round.
+    """
     chooser = random.Random(seed)
     with_server = orphans = 0
     slowest = 0.0
-    with tempfile.TemporaryDirectory(prefix="kill-") as folder:
+    result = KillResult(0, 0, 0, 0.0)
+    with tempfile.TemporaryDirectory(prefix="kill-", ignore_cleanup_errors=True) as folder:
         for number in range(kills):
             copy = Path(folder) / f"{Path(folder).name}-{number}.gguf"
             mark = copy.stem + ".gguf"
@@ -144,7 +154,11 @@ def kill_rounds(
             orphans += bool(left)
             for process in left:
                 process.kill()
-    return KillResult(kills, with_server, orphans, round(slowest, 3))
+            with contextlib.suppress(OSError):  # Windows: a process that is just ending still holds it
+                copy.unlink()
+            result = KillResult(number + 1, with_server, orphans, round(slowest, 3))
+            tell(result)
+    return result
 
 
 def _wait_for_server(arena: Arena, mark: str) -> None:
@@ -171,6 +185,11 @@ def plain_command(arena: Arena) -> list[str]:
     """The same server under a parent that takes no precautions."""
     words = [arena.engine, "-m", "MODEL", "-c", "512", "-ngl", "0", "-t", "1", "--port", "0", "--host", "127.0.0.1"]
     return [arena.python, "-c", _PLAIN, *words]
+
+
+def _tell(so_far: KillResult) -> None:
+    """Half an hour under Wine: a run that is broken off has told what it saw."""
+    print(f"{so_far.kills} kills, {so_far.with_server} with a server, {so_far.orphans} orphans", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -201,7 +220,7 @@ def main() -> int:
             return 2
         rest = (options.seed, options.longest)
         plain = kill_rounds(arena, plain_command(arena), TINY_MODEL, options.plain, *rest)
-        ours = kill_rounds(arena, lanewise_command(arena), TINY_MODEL, options.kills, *rest)
+        ours = kill_rounds(arena, lanewise_command(arena), TINY_MODEL, options.kills, *rest, tell=_tell)
     if options.json:
         print(json.dumps({"lanewise": asdict(ours), "plain": asdict(plain)}))
     else:

@@ -4,13 +4,13 @@ Its whole life (stop, flood, crash, orphans, kill of the tree, the parent's end)
 which runs here too.
 """
 
-import ctypes
 import os
 import sys
 
 import psutil
 import pytest
 
+from app.engine import power_throttling
 from app.engine.child import ChildSpec
 from app.engine.launcher import launch, run_tool
 from tests.tools.engine_fixture import is_gone
@@ -75,23 +75,37 @@ def test_that_arguments_with_blanks_quotes_and_chinese_arrive_as_they_are():
     assert told.stdout.strip() == str(wanted)
 
 
-def test_that_a_child_is_not_slowed_down_in_the_background(under_wine):
+def test_that_a_child_is_not_slowed_down_in_the_background_as_far_as_windows_tells(under_wine):
     """Field report CPU-08: the program asks for full speed, so that it stays on the fast cores behind other windows."""
-    if under_wine:
-        pytest.skip("Wine 8 does not keep a process's power throttling")
     child = launch(_python("import time; time.sleep(600)"))
     try:
-        kernel = ctypes.WinDLL("kernel32")
-        kernel.OpenProcess.restype = ctypes.c_void_p
-        handle = kernel.OpenProcess(0x1000, False, child.pid)
-        state = (ctypes.c_ulong * 3)(1, 0, 0)
-        kernel.GetProcessInformation.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong]
-        assert kernel.GetProcessInformation(handle, 4, state, ctypes.sizeof(state))
-        assert list(state) == [1, 1, 0]  # decided by us, and off
+        # Wine 8 has no GetProcessInformation, so nobody knows; a Windows that tells must say that it is off.
+        assert child.full_speed() is (None if under_wine else True)
     finally:
         child.stdout.close()
         child.kill_tree()
         child.reap()
+    assert child.full_speed() is None  # and no stale handle is asked
+    assert child.affinity() is None
+
+
+@pytest.mark.parametrize(("control", "state", "told"), [(1, 0, True), (1, 1, False), (0, 0, False)])
+def test_that_the_answer_about_efficiency_mode_is_read_as_windows_writes_it(monkeypatch, control, state, told):
+    def get_information(handle, kind, answer, size):
+        assert (handle, kind, size) == (7, 4, 12)  # ProcessPowerThrottling, three ULONGs
+        assert answer._obj.version == 1
+        answer._obj.control_mask, answer._obj.state_mask = control, state
+        return 1
+
+    class Kernel:
+        GetProcessInformation = staticmethod(get_information)
+
+    monkeypatch.setattr(power_throttling, "_kernel", Kernel())
+    assert power_throttling.full_speed(7) is told
+    monkeypatch.setattr(Kernel, "GetProcessInformation", staticmethod(lambda *_: 0))  # refused
+    assert power_throttling.full_speed(7) is None
+    monkeypatch.delattr(Kernel, "GetProcessInformation")  # a Windows without the call
+    assert power_throttling.full_speed(7) is None
 
 
 def test_that_preferred_cpus_forbid_nothing_and_start_the_program_all_the_same():
