@@ -2,7 +2,8 @@
 
 ``cpu.<n>`` percent, ``ram.used``, ``ram.available``, ``ram.commit_free`` (where there is a limit), ``swap.used``,
 ``server.rss`` bytes, ``server.cpu`` percent (100 = one CPU), ``gpu.<device>.used`` bytes and ``gpu.<device>.util``
-percent (NVML; whole card; more in app/monitor/nvml.py), ``gpu.<device>.process`` bytes (NVML; the server's own),
+percent (whole card; NVML, or /sys of AMD's and Intel's drivers; more in app/monitor/nvml.py and drm_card.py),
+``gpu.<device>.process`` bytes (NVML; the server's own),
 ``gpu.<device>.dedicated`` and ``shared`` bytes (the server's own, by Windows' counters or Linux' DRM),
 ``engine.<device>.allocated`` bytes (what the engine says it allocated; a flat line where nothing live can be read),
 ``tok.decode`` tok/s over all slots and ``ctx.used`` tokens (from ``/slots``, whoever asked).
@@ -18,6 +19,7 @@ from app.engine.client import ServerClient
 from app.engine.logparse import EngineBuffer
 from app.engine.slotrate import SlotRate
 from app.hardware.types import HardwareSnapshot
+from app.monitor.drm_card import drm_card_sampler
 from app.monitor.gpu_process import gpu_process_sampler
 from app.monitor.nvml import NvmlSampler
 from app.monitor.sample import CallableSampler, Sampler, Values
@@ -77,6 +79,9 @@ def samplers_for(
     cards = {g.uuid: g.engine_name or g.name for g in snapshot.gpus if g.uuid is not None}
     if cards:
         watched.append(NvmlSampler(tuple(cards), cards, pid=pid))
+    of_cards = drm_card_sampler(snapshot.gpus)
+    if of_cards is not None:
+        watched.append(of_cards)
     of_process = gpu_process_sampler(pid, snapshot.gpus)
     if of_process is not None:
         watched.append(of_process)
