@@ -40,6 +40,7 @@ class Way:
 
     def picture(self, name, widget=None):
         if self._pictures is not None:
+            self._wait_until(lambda: False, 0.15)  # let the last layout happen
             number = len(list(self._pictures.glob("*.png"))) + 1
             (widget or self.guide).grab().save(str(self._pictures / f"{number:02d}-{name}.png"))
 

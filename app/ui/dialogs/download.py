@@ -68,6 +68,7 @@ class DownloadDialog(QDialog):
         self._hub = session.hub
         self._shown: Choices | None = None
         self._trouble_shown: Problem | None = None
+        self._phase = self._hub.state.phase
         self.setWindowTitle(say("get_model.title"))
         if self._hub.state.phase is HubPhase.DONE:
             self._hub.forget()
@@ -138,7 +139,7 @@ class DownloadDialog(QDialog):
         self.link.returnPressed.connect(self._on_look)
         self.mirror.editingFinished.connect(self._on_mirror)
         self.files.currentCellChanged.connect(self._show_space)
-        self.files.cellDoubleClicked.connect(self._on_go)
+        self.files.cellActivated.connect(self._on_go)
         self.projector.toggled.connect(self._show_space)
         self.folder.clicked.connect(self._on_folder)
         self.go.clicked.connect(self._on_go)
@@ -172,6 +173,21 @@ class DownloadDialog(QDialog):
         self.go.setText(say("get_model.open" if is_done else "get_model.go"))
         self.go.setEnabled(is_done or (state.choices is not None and not is_fetching and self.chosen is not None))
         self._show_space()
+        self._move_focus(state.phase)
+
+    def _move_focus(self, phase: HubPhase) -> None:
+        """Where the next key belongs: into the list when it has come, on Open when the file has."""
+        before, self._phase = self._phase, phase
+        if phase is before:
+            return
+        if phase is HubPhase.DONE:
+            self.go.setFocus()
+        elif phase is HubPhase.CHOOSING and before is not HubPhase.FETCHING:
+            if self.link.hasFocus() or self.look_button.hasFocus():
+                self.files.setFocus()
+        elif phase is HubPhase.CHOOSING:
+            self.go.setFocus()
+        self.go.setDefault(phase in (HubPhase.CHOOSING, HubPhase.DONE) and not self.link.hasFocus())
 
     def _show_files(self, state: HubState) -> None:
         if state.choices is self._shown:

@@ -46,6 +46,7 @@ class FirstRunDialog(QDialog):
         }
         self._marks: dict[Step, QLabel] = {}
         self._shown: Step | None = None
+        self._left_at: QWidget | None = None
         self._make_parts()
         self._lay_out()
         self._connect()
@@ -135,9 +136,16 @@ class FirstRunDialog(QDialog):
             self.stack.setCurrentWidget(page)
             page.begin()
             self.go.setFocus()
+            self._left_at = self.focusWidget()
         text, is_enabled = page.action()
+        was_enabled = self.go.isEnabled()
         self.go.setText(say("first_run.close") if step is None else text)
         self.go.setEnabled(step is None or is_enabled)
+        if self.go.isEnabled() and not was_enabled and self.focusWidget() in (None, self._left_at, self.skip):
+            self.go.setFocus()  # a button that is off holds no focus: it had gone to the next one
+            self._left_at = self.go
+        elif was_enabled and not self.go.isEnabled():
+            self._left_at = self.focusWidget()
         self.skip.setVisible(step is not None)
         self.leave.setVisible(step is not None)
 
