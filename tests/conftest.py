@@ -21,7 +21,7 @@ from app.words import Language, set_language
 # No deadline: the machine's load must not decide. In CI the examples are derived from the test, so that a change that
 # does not touch a test cannot make it fail.
 IN_CI = {"derandomize": True, "database": None} if os.environ.get("CI") else {}
-EXAMPLES = {"not slow": 8, "slow": 40}
+EXAMPLES = {"not slow": 5, "slow": 40}
 for _stage in ("not slow", "slow", ""):
     hypothesis.settings.register_profile(_stage, deadline=None, max_examples=EXAMPLES.get(_stage, 20), **IN_CI)
 

@@ -165,6 +165,7 @@ def test_that_a_report_names_no_home_folder(paths, monkeypatch, tmp_path, crashe
     assert "alice" not in crashes[0].text
 
 
+@pytest.mark.slow
 def test_that_only_the_newest_reports_are_kept(paths, crashes):
     for n in range(log.CRASH_REPORTS_KEPT + 3):
         _raise_in_thread(ValueError(f"crash {n}"))

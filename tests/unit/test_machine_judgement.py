@@ -55,6 +55,7 @@ def test_that_every_machine_gets_a_verdict_without_a_gap(path, language):
     assert all("—" not in text and "{" not in text for text in said)
 
 
+@pytest.mark.slow
 def test_that_a_second_module_gives_what_the_speed_model_says_and_less_than_twice():
     one = _roomy(_load("desktop-single-channel"))
     judgement = judge_machine(one)
@@ -83,6 +84,7 @@ def test_that_two_modules_on_one_channel_are_to_be_moved_not_bought():
     assert variant.snapshot.memory.total_bytes == _load("desktop-single-channel").memory.total_bytes
 
 
+@pytest.mark.slow
 def test_that_a_machine_too_small_is_told_the_cheapest_thing_that_makes_it_fit():
     small = _load("desktop-single-channel")
     judgement = judge_machine(small)

@@ -57,6 +57,7 @@ def test_that_a_log_comes_from_standard_input_in_any_encoding(run, monkeypatch):
     assert said.json["findings"][0]["params"] == {"argument": "--no-mmap", "new": "-lm none"}
 
 
+@pytest.mark.slow
 def test_that_a_log_and_a_model_give_a_plan_that_fits(run, moe, tmp_path):
     path = tmp_path / "x.log"
     line = "E ggml_backend_buft_alloc_buffer_n_default: failed to allocate CUDA0 buffer of size 1048576"

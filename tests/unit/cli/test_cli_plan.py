@@ -223,6 +223,7 @@ def test_that_an_rpc_device_without_its_server_is_bad_input(plan):
     assert "--rpc" in said.sentence
 
 
+@pytest.mark.slow
 def test_that_the_servers_of_a_saved_machine_are_named_in_the_command(run, moe, tmp_path):
     facts = run("machine", "--json", "--hardware", NO_GPU).json
     facts["gpus"] = [

@@ -183,6 +183,7 @@ def test_that_an_open_quote_in_extra_arguments_is_a_problem():
         split_arguments('--x "open')
 
 
+@pytest.mark.slow
 def test_that_the_command_line_loads_neither_qt_nor_numpy_nor_an_http_client(moe):
     """Each of them costs a tenth of a second and more, at every call from a script."""
     code = (

@@ -59,6 +59,7 @@ def test_that_no_line_that_tells_a_cause_is_passed_over_by_the_first_look():
     assert {line for line in telling if not is_worth_a_look(line)} == set()
 
 
+@pytest.mark.slow
 def test_that_every_cause_is_a_whole_sentence_in_both_languages():
     firsts = {log.code: found(log.lines)[0] for log in FAILED}
     for language in Language:

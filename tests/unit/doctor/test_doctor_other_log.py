@@ -34,6 +34,7 @@ def test_that_a_log_that_names_another_model_is_told_and_gets_no_fix(q3_header, 
     assert "GLM-4.5-Air-Q4_K_M.gguf" in say_problem(other.problem)
 
 
+@pytest.mark.slow
 def test_that_another_quantisation_a_renamed_file_and_a_draft_beside_it_are_the_same_model(q3_header):
     n = len(q3_header.tensors)
     name = q3_header.path.rpartition("/")[2]

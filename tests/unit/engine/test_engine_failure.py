@@ -155,6 +155,7 @@ def test_that_no_pattern_needs_the_square_of_a_lines_length(rule):
     assert not _may_begin_anywhere(re_parser.parse(rule.text))
 
 
+@pytest.mark.slow
 def test_that_endless_repetition_of_one_message_is_looked_at_only_so_often():
     run = failure._last_run([clean_line(f"error loading model: {'ü' * 900} {i}") for i in range(3000)])
     assert len(run.hits) == failure._MOST_HITS

@@ -60,6 +60,7 @@ def test_that_a_failure_is_read_through_what_wrappers_put_around_it(wrap):
 
 
 @pytest.mark.parametrize("name", WRAPS)
+@pytest.mark.share(1)
 def test_that_every_failure_is_read_through_every_wrapping(name):
     for case in WORDINGS["failures"]:
         line = case["line"].replace('"', '\\"') if name in ("ollama", "json") else case["line"]

@@ -39,6 +39,7 @@ def test_gguf_01_that_unknown_tensor_types_are_sized_by_the_gap_and_flagged(tmp_
     assert [is_mainline(t.type_id) for t in model.tensors] == [True, False, True, True, False]
 
 
+@pytest.mark.slow
 def test_gguf_02_that_huge_vocabularies_are_not_materialised(tmp_path):
     one = raw.text("abcdef")
     pairs = [

@@ -80,6 +80,7 @@ def test_that_a_file_cut_off_in_a_known_vocabulary_says_so(tmp_path):
         read_model(half, texts.skip)
 
 
+@pytest.mark.slow
 def test_that_ever_new_vocabularies_do_not_fill_the_memory(tmp_path):
     texts = KnownTexts()
     for number in range(20):

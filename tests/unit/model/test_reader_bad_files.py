@@ -153,6 +153,7 @@ def test_that_an_overlong_tensor_name_is_damaged(tmp_path):
     assert problem_of(tmp_path, content).code == "gguf_damaged"
 
 
+@pytest.mark.slow
 def test_that_a_file_cut_in_its_header_is_told_at_every_length(tmp_path):
     whole = raw.gguf([*raw.model_pairs(), raw.array_pair("a", raw.STRING, 3, raw.text("x") * 3)], [NORM])
     path = tmp_path / "cut.gguf"
@@ -177,6 +178,7 @@ def test_that_padding_after_the_last_tensor_may_be_missing(tmp_path):
     assert read_model(path).tensors[0].n_bytes == 12
 
 
+@pytest.mark.slow
 def test_that_hostile_counts_in_a_huge_sparse_file_use_no_memory(tmp_path):
     contents = [
         raw.gguf([raw.pair("k", raw.STRING, struct.pack("<Q", 1 << 29))] * 2, n_pairs=60000),

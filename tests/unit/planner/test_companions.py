@@ -137,6 +137,7 @@ def test_that_speculation_needs_a_row_of_logits_for_every_drafted_token(real_hea
         ("qwen35moe-35b", KvSettings(16384), 20, (10264, 268, 84), (11698, 302, 92), (100, 24)),
     ],
 )
+@pytest.mark.share(1)
 def test_that_mtp_takes_what_the_engine_says(real_headers, name, kv, n_layers, device, host, draft_mib):
     """Weights, KV (with the states to take drafts back) and compute are exact; the MTP context's graph is estimated:
     never less than the engine's, a third more at most beyond 16 MiB."""

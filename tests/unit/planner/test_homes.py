@@ -33,6 +33,7 @@ def test_that_the_engine_puts_every_unit_into_the_run_of_the_placement(case):
     assert prove_homes(placement, devices) is None
 
 
+@pytest.mark.slow
 def test_that_every_split_of_up_to_128_layers_over_two_devices_is_exact():
     devices = device_set(CUDA0, CUDA1)
     for n_units in range(1, 130):

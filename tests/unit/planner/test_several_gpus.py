@@ -176,6 +176,7 @@ def test_that_the_faster_card_is_filled_first_where_speeds_are_known(real_header
     assert shared.get("CUDA1").weights_bytes > 1.5 * shared.get("CUDA0").weights_bytes
 
 
+@pytest.mark.slow
 def test_that_the_fast_card_keeps_most_of_the_dense_parts_when_not_all_experts_fit(real_headers):
     fast, slow = _cards(10000, 5000).gpus
     devices = replace(_cards(), gpus=(replace(fast, bandwidth_gbs=400.0), replace(slow, bandwidth_gbs=140.0)))
@@ -205,6 +206,7 @@ def test_that_a_long_context_is_shared_out_by_the_room_for_it(real_headers):
     assert 0 < back < front
 
 
+@pytest.mark.slow
 def test_that_plans_over_two_gpus_are_the_same_every_time(real_headers):
     model = real_headers["gpt-oss-20b"]
     assert _plan(model, _cards(4096, 3072)) == _plan(replace(model), _cards(4096, 3072))

@@ -100,6 +100,7 @@ def test_that_exactly_the_missing_bytes_make_a_model_fit_where_there_is_no_card(
 
 
 @pytest.mark.parametrize("free_mib", [2048, 3000, 5000, 7000])
+@pytest.mark.share(1)
 def test_that_the_missing_bytes_make_a_model_fit_beside_a_card_too(real_headers, free_mib):
     model = real_headers["qwen3-30b"]
     devices = replace(SMALL, ram=replace(SMALL.ram, free_bytes=free_mib * MIB))

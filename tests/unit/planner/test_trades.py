@@ -112,6 +112,7 @@ def test_that_what_other_programs_hold_is_an_offer_that_only_the_user_can_take(r
     assert _named(_offers(_inputs(real_headers["qwen3-30b"], 8, others_gib=0)), "close_programs") is None
 
 
+@pytest.mark.slow
 def test_that_bytes_from_ram_speak_where_no_bandwidth_is_known(real_headers):
     offer = _named(_offers(_inputs(real_headers["qwen3-30b"], 8, known=False)), "kv_type", "q8_0")
     assert offer.decode_gain_tps is None
@@ -119,6 +120,7 @@ def test_that_bytes_from_ram_speak_where_no_bandwidth_is_known(real_headers):
     assert offer.decode_gain_share > 0.03
 
 
+@pytest.mark.slow
 def test_that_an_edited_plan_keeps_its_placement_in_every_offer_but_the_best_preset(real_headers):
     inputs = _inputs(real_headers["qwen3-30b"], 10)
     start = make_plan(replace(inputs, wishes=replace(inputs.wishes, preset="experts-cpu")))
@@ -128,6 +130,7 @@ def test_that_an_edited_plan_keeps_its_placement_in_every_offer_but_the_best_pre
     assert all(t.expert_layers == 0 for t in offers if t.code not in ("preset", "close_programs"))
 
 
+@pytest.mark.slow
 def test_that_a_plan_over_budget_is_offered_what_frees_memory_even_without_speed(real_headers):
     offers = _offers(_inputs(real_headers["qwen3-30b"], 4, n_ctx=65536, preset="experts-cpu", kv_home=KvHome.HOME))
     assert _named(offers, "context").freed_bytes > GIB
@@ -140,6 +143,7 @@ def test_that_the_engines_own_fit_and_a_machine_without_a_gpu_get_no_offers(real
     assert _offers(bare) == ()
 
 
+@pytest.mark.slow
 def test_that_nothing_is_moved_into_ram_that_is_over_full_already(real_headers):
     inputs = _inputs(real_headers["qwen3-30b"], 8)
     full = replace(inputs.devices, ram=replace(inputs.devices.ram, free_bytes=6 * GIB))
@@ -148,6 +152,7 @@ def test_that_nothing_is_moved_into_ram_that_is_over_full_already(real_headers):
     assert _named(offers, "kv_type", "q8_0").relieves
 
 
+@pytest.mark.slow
 def test_that_a_plan_short_of_ram_is_offered_what_frees_ram_and_nothing_that_frees_vram_only(real_headers):
     inputs = _inputs(real_headers["qwen3-30b"], 8, preset="experts-cpu", prompt_cache_mib=8192)
     short = replace(inputs, devices=replace(inputs.devices, ram=replace(inputs.devices.ram, free_bytes=22 * GIB)))

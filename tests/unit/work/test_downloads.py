@@ -238,6 +238,7 @@ def test_that_nobody_listening_is_told_after_some_tries(tmp_path):
     assert [progress.retry for progress in told if progress.retry] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_that_a_server_that_does_not_encrypt_is_no_https_server(server, tmp_path):
     server.put("/f", DATA)
     problem = refusal(WantedFile((server.url("/f").replace("http://", "https://"),), tmp_path / "f"))
@@ -402,6 +403,7 @@ def test_that_speed_and_time_left_come_from_the_last_seconds(tmp_path):
     assert told[-1].seconds_left == pytest.approx((1000 - 550) / told[-1].bytes_per_s)
 
 
+@pytest.mark.slow
 def test_that_ten_random_cuts_cost_no_byte_twice(server, wanted):
     chooser = random.Random(20261129)
     for _ in range(5):

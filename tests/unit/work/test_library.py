@@ -234,6 +234,7 @@ def test_that_a_folder_that_is_gone_or_may_not_be_read_is_told_and_the_rest_is_l
     assert told["library_folder_missing"].endswith("no such folder")
 
 
+@pytest.mark.slow
 def test_that_a_folder_with_too_many_names_ends_at_the_limit_and_says_so(look, moe, tmp_path):
     for number in range(300):
         (tmp_path / f"{number}.txt").touch()
@@ -334,6 +335,7 @@ def five(tmp_path):
 
 
 @pytest.mark.parametrize("kept_models", [128, 0])
+@pytest.mark.share(1)
 def test_that_files_are_listed_at_once_and_get_the_verdicts_of_their_plans_afterwards(
     look, five, tmp_path, snapshot, kept_models
 ):
@@ -358,6 +360,7 @@ def test_that_the_plans_of_files_that_are_seen_are_made_first(look, five, tmp_pa
     assert len(planned) == 5
 
 
+@pytest.mark.slow
 def test_that_only_verdicts_of_plans_are_remembered(look, five, tmp_path, snapshot):
     judge = judge_for(snapshot, 6000, 30000)
     planned = threading.Event()

@@ -80,6 +80,7 @@ def test_that_a_paste_beyond_any_command_line_is_refused(inputs):
     assert error.value.problem.code == "import_too_long"
 
 
+@pytest.mark.slow
 def test_that_thousands_of_rules_are_bounded_and_told(inputs):
     n_rules = MOST_RULES + 1000
     check = check_paste(f"llama-server -m m.gguf -c 8 -ngl 99 -ot {','.join(['exps=CPU'] * n_rules)}", inputs)
@@ -89,6 +90,7 @@ def test_that_thousands_of_rules_are_bounded_and_told(inputs):
     assert [rule.moved for rule in check.report.rules[:2]] == [12, 0]
 
 
+@pytest.mark.slow
 def test_that_thousands_of_stray_words_are_bounded_and_told(inputs):
     check = check_paste("llama-server -m m.gguf -c 8 " + "stray " * MOST_WORDS, inputs)
     assert check.problems[0].severity is Severity.ERROR

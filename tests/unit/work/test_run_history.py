@@ -51,6 +51,7 @@ def _ask(recorder, task, at, prompt=200.0, decode=30.0, n=130):
         recorder.on_line(line, at)
 
 
+@pytest.mark.slow
 def test_that_a_day_of_samples_stays_small_and_keeps_its_peak(recorder, tmp_path):
     for i in range(20_000):
         peak = 12.0 * GIB if i == 12_345 else 8.0 * GIB
@@ -112,6 +113,7 @@ def test_that_neither_the_key_nor_a_word_of_a_question_is_kept(recorder, tmp_pat
     assert b"secret" not in data
 
 
+@pytest.mark.slow
 def test_that_a_record_that_is_too_large_gets_fewer_points(recorder, tmp_path):
     record = dataclasses.replace(
         recorder.record(200.0),

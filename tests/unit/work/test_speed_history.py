@@ -152,6 +152,7 @@ def test_that_one_odd_run_among_repetitions_changes_little(store, laptop, model)
     assert plan.speed.n_runs == 5
 
 
+@pytest.mark.slow
 def test_that_only_recent_runs_are_kept_and_edited_ones_are_left_out(store, laptop, model):
     _learn(store, model, laptop, _watch(*[(20, 90.0, 100, 24.0 + n) for n in range(12)]))
     runs = load_speeds(store)
