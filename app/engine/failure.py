@@ -20,6 +20,7 @@ from app.engine.failure_readers import Cascade
 from app.engine.failure_rule import Rule
 from app.engine.failure_rules import GENERIC, RULES
 from app.engine.failure_warnings import HARMLESS, WARNINGS
+from app.engine.failure_wrapped import unwrapped
 from app.engine.line_shape import looks_for
 from app.engine.loglines import CleanLine, clean_line, split_level
 
@@ -56,6 +57,7 @@ is_worth_a_look = looks_for((
     "undefined", "refused", "virus", "no such", "mismatch", "hang", "xid", "no longer", "status=", "no gguf",
     "no device", "re-processing", "tensilelib", "expected", "no backends", "must ", "version", "without",
     "duplicate", "adapter", "reset", "extremely", "blocked", "row ", "fatal", "panic", "exception", "traceback",
+    "contain mtp",
     "sigabrt", "sigsegv", "violation", "0xc0", "double free", "free()", "stack smashing", "timed out", "driver",
     "nvidia-container", "memory pressure", "oom_score", "correctly", "server socket", "recognized",
 ), foreign=True)  # fmt: skip
@@ -143,8 +145,20 @@ def judge(clean: Sequence[CleanLine]) -> Judgement:
         if run is None:
             continue
         is_ready = is_ready or run.is_ready
-        failure = failure or _failure_of(run, mine)
+        failure = failure or _nearer(_failure_of(run, mine), run, mine)
     return Judgement(failure, _warnings_of(clean), is_ready, _told_exit(clean))
+
+
+def _nearer(failure: Problem | None, run: _Run, lines: Sequence[CleanLine]) -> Problem | None:
+    """What says little may be half of a line that a terminal has broken."""
+    if run.is_ready or failure is None or failure.code not in GENERIC:
+        return failure
+    for joined in unwrapped(lines):
+        again = _last_run(joined)
+        better = None if again is None else _failure_of(again, joined)
+        if better is not None and better.code not in GENERIC:
+            return better
+    return failure
 
 
 def find_failure(lines: Iterable[str]) -> Problem | None:

@@ -31,6 +31,7 @@ COMPANIONS = (
         "draft_mismatch",
         r"(?P<why>target and draft vocabs are not compatible|draft model vocab .*must match .*"
         r"|draft model is not (?:eagle3|dflash|compatible).*"
+        r"|context type MTP requested but model doesn't contain MTP layers"
         r"|the draft model number of sequences is incompatible.*"
         r"|draft model '[^']+' is not compatible with the target model '[^']+'$)",
     ),

@@ -23,7 +23,8 @@ GPU = (
     rule(
         "gpu_driver_missing",
         r"(?P<why>vk::createInstance: ErrorIncompatibleDriver|vk::IncompatibleDriverError"
-        r"|Could not find any (?:GPU|platform).*|No device of requested type available.*|PI_ERROR_DEVICE_NOT_FOUND)",
+        r"|Could not initialize Tensile host: No devices found|Could not find any (?:GPU|platform).*"
+        r"|No device of requested type available.*|PI_ERROR_DEVICE_NOT_FOUND)",
     ),
     rule(
         "gpu_runtime_missing",

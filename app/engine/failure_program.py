@@ -110,7 +110,8 @@ FALLBACKS = (
     rule(
         "engine_aborted",
         r"(?P<why>GGML_ASSERT(?:\(.*\) failed|: .*)|GGML_ABORT.*|pre-allocated tensor \(.*\) in a buffer .*"
-        r"|abort\(\) has been called|SIGABRT: abort|op not supported .*|fatal error$|Assertion .{1,400} failed.*)",
+        r"|abort\(\) has been called|signal: aborted|SIGABRT: abort|op not supported .*"
+        r"|fatal error$|Assertion .{1,400} failed.*)",
         running=True,
     ),
     rule(
@@ -130,6 +131,7 @@ FALLBACKS = (
         running=True,
     ),
     rule("engine_aborted", r"code=(?:dumped|killed), status=(?P<why>6/ABRT)", running=True),
+    rule("engine_aborted", r"^(?P<why>Aborted\b.*)", running=True),
     rule("engine_aborted", r"terminate called after throwing an instance of '(?P<why>[^']+)'", running=True),
     rule(
         "load_timeout",

@@ -83,6 +83,12 @@ LOADING: tuple[Rule, ...] = (
         rf"(?:failed to load {_GPU_LIBRARY}: |failed to initialize (?:CUDA|ROCm|MUSA|SYCL): )" + _WHY,
         running=True,
     ),
+    rule(
+        "gpu_memory_unknown",
+        r"cudaMemGetInfo failed \((?P<why>[^)]{1,200})\), returning 0/0|device (?P<device>\S+) did not report memory",
+        lambda m, _: {"why": m["why"] or m["device"]},
+        running=True,
+    ),
     rule("no_usable_gpu", r"no usable GPU found, --gpu-layers option will be ignored", running=True),
     rule("no_usable_gpu", r"ggml_vulkan: No devices found|ggml_cuda_init: found 0 ", running=True),
     rule(

@@ -27,7 +27,7 @@ _WRAPPERS = tuple(
         r"^(?:> ?)+",
         r"^(?:\t| {4,})(?=\S)",  # a quotation in a forum
         r"^[\w.-]{1,60}\s+\| ?",  # docker compose
-        r"^[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d [\w.-]{1,80} [\w./@-]{1,80}(?:\[\d{1,10}\])?: ?",  # journald
+        r"^\w{3,5}\.? {1,2}\d{1,2} \d\d:\d\d:\d\d [\w.-]{1,80} [\w./@-]{1,80}(?:\[\d{1,10}\])?: ?",  # journald
         rf"^\[?{_DATE}\]? {{0,3}}",
         r"^[\w.-]{1,80} [\w./@-]{1,80}\[\d{1,10}\]: ?",  # the rest of journald -o short-iso
         r"^(?:stdout|stderr) [FP] ",  # kubernetes
@@ -47,6 +47,8 @@ _MOST_WRAPPERS = 8
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#39|#x27|#34);")
 _LOGFMT = re.compile(r"^time=\S+ (?:level=(?P<level>[A-Z]+)\S* )?")
 _LOGFMT_PAIR = re.compile(r'(?P<key>(?<![\w.-])[\w.-]+)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s"]+))')
+_MESSAGE_KEYS = ("msg", "message", "log", "MESSAGE", "event", "text")
+"""The engine's own, loggers of Node and Python, docker's json-file, journald."""
 _JSON_STARTS = ('{"type"', '{"')
 
 
@@ -74,8 +76,9 @@ def clean_line(line: str) -> CleanLine:
         text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
     if text.startswith(_JSON_STARTS):
         level, text = _split_json(text)
-        if text.startswith("time="):  # a program that logs the lines of another one that logs
-            level, text = _split_logfmt(text) or (level, text)
+        if text != line and not text.startswith(_JSON_STARTS):  # it may be another program's whole line
+            inner = _without_wrappers(line, text)
+            return CleanLine(line, inner.text, inner.level or level, inner.stream)
         return CleanLine(line, text, level)
     if "\x1b" in text:
         text = _COLOR.sub("", text)
@@ -126,7 +129,7 @@ def _split_json(line: str) -> tuple[str | None, str]:
         return None, line
     if not isinstance(data, dict):
         return None, line
-    message = data.get("msg", data.get("message"))
+    message = next((data[key] for key in _MESSAGE_KEYS if key in data), None)
     if not isinstance(message, str):
         return None, "" if "type" in data else line
     return _LEVELS.get(str(data.get("level")).lower()), message.rstrip("\n")

@@ -48,6 +48,11 @@ _GPU: Entries = {
         "The model cannot be split this way over the cards ({why}). Split it by layers (-sm layer).",
         "无法以这种方式把模型拆分到多块显卡（{why}）。请按层拆分（-sm layer）。",
     ),
+    "problem.gpu_memory_unknown": (
+        "The driver does not tell how much memory the graphics card has ({why}), so nothing can be fitted to it. "
+        "Update the driver, or use the Vulkan package.",
+        "驱动没有报告显卡的显存大小（{why}），因此无法据此安排。请更新驱动，或使用 Vulkan 版本。",
+    ),
     "problem.nothing_on_gpu": (
         "The engine found {gpu}, but no layer of the model was put on it. Give the layers to the card (-ngl 99), "
         "and keep the experts in RAM where they do not fit.",

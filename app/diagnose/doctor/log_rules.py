@@ -301,7 +301,8 @@ def _prompt_cache(facts: Facts, log: LogFacts) -> Iterator[Finding]:
     total = facts.snapshot.memory.total_bytes if facts.snapshot is not None else None
     is_short = free is not None and free < limit - used
     is_large = total is not None and limit > total * _SHORT_RAM_SHARE
-    if used >= _LEAST_TWICE and (is_short or is_large):
+    is_over = used > limit > 0
+    if used >= _LEAST_TWICE and (is_short or is_large or is_over):
         evidence = tuple(line for name, line in log.lines_of.items() if name == "cache")
         params: dict[str, ParamValue] = {"used": used, "limit": limit, "free": free}
         yield Finding("prompt_cache_ram", Severity.WARNING, params, evidence, check="ram")
