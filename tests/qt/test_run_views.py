@@ -58,7 +58,7 @@ def test_that_speed_against_depth_costs_nothing_until_it_is_chosen(page, session
     session.runs.tell(request(640, 61.0), request(1280, 58.5), request(2500, 52.0))
     assert dots(plot)[-1] == (2500.0, 52.0)
     assert plot._value.text() == "52 tok/s"
-    assert plot.words == "newest at 2 500 tokens 52 tok/s · plan 60 tok/s"
+    assert plot.words == "at 2 500 tokens 52 tok/s · plan 60 tok/s"
     assert plot.accessibleDescription() == plot.words
     assert plot.chart._lines[0].value() == 60.0
 
