@@ -28,7 +28,7 @@ def _measure(windows: Windows, code: str, *arguments: str) -> dict[str, float]:
         env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     told = [line.split() for line in done.stdout.splitlines() if line.startswith(("painted", "usable"))]
-    return {what: float(seconds) for what, seconds, _ in told}
+    return {what: float(seconds) for what, seconds, *_ in told}
 
 
 def _timed(windows: Windows, *command: str | Path) -> float:
