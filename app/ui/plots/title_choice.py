@@ -13,7 +13,7 @@ from app.ui.theme.fonts import scaled
 from app.ui.theme.manager import ThemeManager
 from app.words import say
 
-_ARROW, _GAP, _PADDING = 8, 5, 4
+_ARROW, _GAP, _PADDING = 8, 7, 4
 _LEAST_WIDTH = 64
 
 
