@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from app.planner.other_exports import SwapValueError, llama_swap_entry, moved_pe
 from app.planner.plan import PlanInputs
 from app.planner.router_preset import PresetValueError, router_preset
 from app.planner.scripts import script
-from app.planner.shells import Shell, quote_command
+from app.planner.shells import Shell, length_problem, quote_command
 from app.planner.types import Plan
 from app.words import say, say_problem
 from app.work.pinning import UNPINNED, ScriptPinning, script_pinning
@@ -66,6 +67,7 @@ def export_any(
         return (copies,)
     else:
         export_script(path, program, plan.argv, kind, script_pinning(plan, cpu, kind))
+        return length_remarks(command_text(program, plan.argv, kind), kind)
     return ()
 
 
@@ -78,6 +80,12 @@ def command_text(program: str | None, argv: Sequence[str], shell: str) -> str:
         return quote_command(program or SERVER, argv, Shell(shell))
     except ValueError as error:
         raise fail("shell_cannot_carry", shell=shell) from error
+
+
+def length_remarks(command: str, shell: str) -> tuple[Problem, ...]:
+    """A warning, where this shell would cut or refuse a command so long (``LONGEST``); it is told, not shortened."""
+    found = length_problem(command, Shell(shell))
+    return () if found is None else (replace(found, severity=Severity.WARNING),)
 
 
 def export_script(

@@ -232,6 +232,14 @@ def test_that_copy_puts_the_command_on_the_clipboard_and_says_so(page, session):
     assert "clipboard" in page.command.status.text()
 
 
+def test_that_a_command_its_shell_would_cut_is_copied_and_told(page, session):
+    session.change_settings(shell="cmd")
+    session.set_wishes(extra=("--alias", "x" * 9000))
+    page.command.copy.click()
+    assert "x" * 9000 in QGuiApplication.clipboard().text()
+    assert "that cmd accepts" in page.command.status.text()
+
+
 def test_that_launch_needs_an_engine_and_says_what_to_do(page, session):
     assert page.command.launch.isEnabled()
     session.set_engine(EngineState(EnginePhase.MISSING))

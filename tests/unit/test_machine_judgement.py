@@ -150,7 +150,7 @@ def test_that_an_unmeasured_machine_is_asked_to_measure_instead_of_guessing():
 
 def test_that_a_tiny_model_is_called_too_small_and_no_bandwidth_is_blamed():
     big = reference_model()
-    kept = tuple(dataclasses.replace(t, n_bytes=32) for t in big.tensors)
+    kept = tuple(t._replace(n_bytes=32) for t in big.tensors)
     tiny = dataclasses.replace(big, name="Tiny", tensors=kept)
     vm = _load("vm-no-gpu")
     assert _said(vm, judge_machine(vm, tiny, Wishes(n_ctx=64)))[0].startswith("Tiny is too small for a prediction")

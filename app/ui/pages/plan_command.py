@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from app.planner.shells import Shell, length_problem
 from app.planner.types import Plan
 from app.session.state import EnginePhase, EngineState, RunPhase
 from app.settings.settings import SHELLS
@@ -37,7 +38,7 @@ from app.ui.theme.fonts import mono_font
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import IconButton, LinkButton, PlainButton, PrimaryButton
 from app.ui.widgets.labels import ElidedLabel
-from app.words import say
+from app.words import say, say_problem
 
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
@@ -243,11 +244,13 @@ class CommandPanel(QFrame):
 
     @Slot()
     def copy_command(self) -> None:
-        """Copy the command and say so."""
+        """Copy the command and say so, or that this shell would cut it."""
         if self._session.plan is None:
             return
-        QGuiApplication.clipboard().setText(self._session.command_text(self.shell))
-        self.say(say("plan.copied", shell=say(f"plan.shell.{self.shell}")))
+        text = self._session.command_text(self.shell)
+        QGuiApplication.clipboard().setText(text)
+        too_long = length_problem(text, Shell(self.shell))
+        self.say(say_problem(too_long) if too_long else say("plan.copied", shell=say(f"plan.shell.{self.shell}")))
 
     @Slot(QPushButton)
     def _on_tab(self, button: QPushButton) -> None:

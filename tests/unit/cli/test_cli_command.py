@@ -48,6 +48,16 @@ def test_that_warnings_about_a_command_go_to_standard_error(run, moe):
     assert len(said.out.splitlines()) == 1
 
 
+def test_that_a_command_longer_than_its_shell_takes_is_printed_whole_with_a_warning(run, moe, tmp_path):
+    options = (moe, "--hardware", NO_GPU, "--extra", "x" * 8000)
+    long = run("command", *options, "--shell", "cmd")
+    assert long.code == 0
+    assert "x" * 8000 in long.out
+    assert "that cmd accepts" in long.err
+    assert "accepts" not in run("command", *options, "--shell", "powershell").err
+    assert "that cmd accepts" in run("export", *options, "--to", tmp_path / "go.bat").err
+
+
 def test_that_a_command_that_does_not_fit_is_printed_and_the_answer_is_no(run, moe):
     said = run("command", moe, "--hardware", NO_GPU, "--ram-mib", "10")
     assert said.code == 1
