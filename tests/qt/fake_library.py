@@ -25,10 +25,12 @@ def verdict(kind, in_ram=0, layers=48, tps=None, missing=None):
 def entry(name, size, quant, found, source=Source.FOLDER, role=EntryRole.MODEL, params=(30.5e9, 3.3e9), **more):
     path = f"D:\\models\\{name}"
     total, active = params
-    summary = Summary(role, (path,), round(size * GIB), name, "qwen3moe", quant, int(total), int(active), 48, 40960)
+    told = (None if total is None else int(total), None if active is None else int(active))
+    summary = Summary(role, (path,), round(size * GIB), name, "qwen3moe", quant, *told, 48, 40960)
     return Entry(name, source, "D:\\models", summary, found, **more)
 
 
+DENSE = FileVerdict(VerdictKind.LAYERS_IN_RAM, 8192, 0, None, 58, 81, 1.9, None)
 ENTRIES = (
     entry("Qwen3-30B-A3B-Q4_K_M.gguf", 17.3, "Q4_K_M", verdict("experts_in_ram", 21, 48, 53.0)),
     entry("gpt-oss-20b-mxfp4.gguf", 11.3, "MXFP4", verdict("gpu", 0, 24, 98.0), Source.LM_STUDIO,
@@ -36,9 +38,9 @@ ENTRIES = (
     entry("deepseek-v2:16b", 9.7, "Q4_K_M", verdict("gpu", 0, 26, 128.0), Source.OLLAMA, params=(15.7e9, 2.7e9)),
     entry("unsloth/Qwen3-235B-A22B-GGUF · Q4_K_M", 132.0, "Q4_K_M", verdict("too_big", 94, 94, None, 96 * GIB),
           Source.HUGGING_FACE, params=(235e9, 22e9)),
-    entry("llama-3-70b-q4.gguf", 39.6, "Q4_K_M", verdict("layers_in_ram", None, 0, 1.9), params=(70.6e9, 70.6e9)),
-    entry("mmproj-F16.gguf", 0.8, None, None, role=EntryRole.PROJECTOR, params=(0, 0)),
-    entry("Qwen3-Next-80B.gguf.part", 12.0, None, None, role=EntryRole.UNFINISHED, params=(0, 0)),
+    entry("llama-3-70b-q4.gguf", 39.6, "Q4_K_M", DENSE, params=(70.6e9, 70.6e9)),
+    entry("mmproj-F16.gguf", 0.8, None, None, role=EntryRole.PROJECTOR, params=(None, None)),
+    entry("Qwen3-Next-80B.gguf.part", 12.0, None, None, role=EntryRole.UNFINISHED, params=(None, None)),
 )  # fmt: skip
 SUGGESTIONS = (
     Suggestion("DeepSeek-V2-Lite", "Q4_K_M", "bartowski/DeepSeek-Coder-V2-Lite-Instruct-GGUF", "deepseek2",

@@ -1,4 +1,5 @@
-"""``python -m tests.shots OUTDIR``: the plan page in both themes and languages, and its empty and over-full states."""
+"""``python -m tests.shots OUTDIR``: the plan page in both themes and languages, its empty and over-full states, and the
+models page."""
 
 import os
 import sys
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from app.session.state import EnginePhase, EngineState
 from app.ui.main_window import MainWindow
 from app.ui.theme.manager import ThemeManager
+from tests.qt.fake_library import ENTRIES, SUGGESTIONS
 from tests.qt.fake_session import FakeSession
 from tests.qt.plan_models import dense_model, laptop, qwen3_30b
 
@@ -57,6 +59,12 @@ def empty(language, theme):
     return session
 
 
+def models(language, theme):
+    session = _session(language, theme)
+    session.library.show(ENTRIES, SUGGESTIONS)
+    return session
+
+
 SCENES = {
     "plan": planned,
     "over": over_full,
@@ -64,6 +72,7 @@ SCENES = {
     "dense": dense,
     "no-gpu": no_gpu,
     "empty": empty,
+    "models": models,
 }
 
 
@@ -76,6 +85,9 @@ def take(name, make, language, theme_name, folder, size=SIZE):
     _settle()
     if name == "plan":
         _open_cards(window)
+    if name == "models":
+        window.show_page("models")
+        _settle()
     path = folder / f"{name}-{theme_name}-{language}.png"
     window.grab().save(str(path))
     window.hide()
