@@ -7,7 +7,7 @@ from typing import Any
 
 from app.cli.console import problem_line
 from app.cli.plan_json import Json
-from app.common.problem import Severity
+from app.common.problem import LONGEST_TOLD, ParamValue, Severity, clipped
 from app.diagnose.doctor.redact import redacted
 from app.diagnose.doctor.types import Finding, Fix
 from app.planner.argv import redact
@@ -39,7 +39,7 @@ def _finding_json(finding: Finding) -> Json:
         "code": finding.code,
         "severity": finding.severity.value,
         "params": {name: _hidden(value) for name, value in finding.params.items()},
-        "evidence": [redacted(line) for line in finding.evidence],
+        "evidence": [_hidden(line) for line in finding.evidence],
         "text": redacted(told.sentence),
         "check": told.check,
         "fix": None if finding.fix is None else _fix_json(finding.fix),
@@ -63,8 +63,9 @@ def _fix_json(fix: Fix) -> Json:
     }
 
 
-def _hidden(value: object) -> object:
-    return redacted(value) if isinstance(value, str) else value
+def _hidden(value: ParamValue) -> ParamValue:
+    """Without secrets, and no longer than anybody reads: a hostile log could put megabytes into a name."""
+    return clipped(redacted(value[: 10 * LONGEST_TOLD])) if isinstance(value, str) else value
 
 
 def _block(finding: Finding) -> list[str]:
@@ -74,7 +75,7 @@ def _block(finding: Finding) -> list[str]:
     first = head.split(" ", 1)[0] + " " + sentence if finding.severity is not Severity.ERROR else ""
     lines = [first or say("cli.error", text=sentence)]
     lines += [f"  {detail}" for detail in told.details]
-    lines += [f"    | {redacted(line)}" for line in finding.evidence[:_MOST_EVIDENCE]]
+    lines += [f"    | {_hidden(line)}" for line in finding.evidence[:_MOST_EVIDENCE]]
     if told.check is not None:
         lines.append("  " + say("cli.doctor.check", text=told.check))
     if told.fix is not None:

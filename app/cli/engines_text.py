@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.cli.console import print_note, problem_line, table
 from app.cli.plan_json import Json
-from app.common.problem import Problem
+from app.common.problem import Problem, told_params
 from app.engine.release_choice import Offer
 from app.words import say
 from app.work.engine_getting import GetProgress, GetStep
@@ -44,7 +44,9 @@ def engine_json(row: EngineRow) -> Json:
         "package": engine.package,
         "current": row.is_current,
         "options": list(engine.flags),
-        "warnings": [{"code": w.code, "severity": w.severity.value, "params": dict(w.params)} for w in row.warnings],
+        "warnings": [
+            {"code": w.code, "severity": w.severity.value, "params": told_params(w.params)} for w in row.warnings
+        ],
     }
 
 
@@ -56,7 +58,7 @@ def offer_json(offer: Offer) -> Json:
         "id": package.id,
         "suits": offer.suits,
         "reason": offer.reason,
-        "params": dict(offer.params),
+        "params": told_params(offer.params),
         "bytes": package.size_bytes,
         "archives": [{"name": a.name, "bytes": a.size_bytes, "sha256": a.sha256, "url": a.url} for a in package.assets],
     }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.common.problem import ParamValue, Problem, Severity
+from app.common.problem import ParamValue, Problem, Severity, told_params
 from app.diagnose.buffers import BufferRow
 from app.engine.timings import Timing
 from app.planner.types import Plan
@@ -89,7 +89,7 @@ def finding_event(problem: Problem) -> Event:
         "event": "finding",
         "code": problem.code,
         "severity": problem.severity.value,
-        "params": dict(problem.params),
+        "params": told_params(problem.params),
     }
 
 
@@ -100,7 +100,7 @@ def exited_event(code: int | None, reason: Problem | None, tail: Iterable[str]) 
         "code": code,
         "reason": None
         if reason is None
-        else {"code": reason.code, "severity": reason.severity.value, "params": dict(reason.params)},
+        else {"code": reason.code, "severity": reason.severity.value, "params": told_params(reason.params)},
         "tail": [] if reason is None else list(tail)[-TAIL_LINES:],
     }
 

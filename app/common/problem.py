@@ -19,9 +19,8 @@ _ECHOES = frozenset(
     }
 )  # fmt: skip
 """Parameters that repeat what somebody wrote into a command."""
-_LONGER = frozenset({"path", "why"})
-_LONGEST_PATH = 400
-"""Paths and reasons are told whole, as far as anybody reads them."""
+LONGEST_TOLD = 400
+"""Everything else (a path, a reason, a name out of a file) is told as far as anybody reads it."""
 
 
 class Severity(StrEnum):
@@ -44,15 +43,22 @@ class Problem:
 
 def shown_params(problem: Problem) -> dict[str, ParamValue]:
     """The parameters as they are shown: a word of a command that nobody could have meant (ten thousand brackets) is cut
-    at ``LONGEST_ECHO`` characters, with an ellipsis."""
-    return {key: _cut(key, value) for key, value in problem.params.items()}
+    at ``LONGEST_ECHO`` characters, with an ellipsis, every other text at ``LONGEST_TOLD``."""
+    return {
+        key: clipped(value, LONGEST_ECHO if key in _ECHOES else LONGEST_TOLD) for key, value in problem.params.items()
+    }
 
 
-def _cut(key: str, value: ParamValue) -> ParamValue:
-    if not isinstance(value, str):
+def told_params(params: Mapping[str, ParamValue]) -> dict[str, ParamValue]:
+    """The parameters for a program that reads them: no text longer than ``LONGEST_TOLD``, whoever wrote it."""
+    return {key: clipped(value) for key, value in params.items()}
+
+
+def clipped(value: ParamValue, most: int = LONGEST_TOLD) -> ParamValue:
+    """A text cut at so many characters, with an ellipsis; anything else as it is."""
+    if not isinstance(value, str) or len(value) <= most:
         return value
-    most = LONGEST_ECHO if key in _ECHOES else _LONGEST_PATH if key in _LONGER else None
-    return value if most is None or len(value) <= most else value[: most - 1] + "…"
+    return value[: most - 1] + "…"
 
 
 class ProblemError(Exception):

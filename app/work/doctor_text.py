@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.common.problem import told_params
 from app.common.units import size_text
 from app.diagnose.doctor.redact import redacted
 from app.diagnose.doctor.types import Facts, Finding, Fix
@@ -53,7 +54,7 @@ def words_of(finding: Finding) -> FindingWords:
 
 def fix_sentence(fix: Fix) -> str:
     """What the fix does, as the words on its button."""
-    return say(f"fix.{fix.code}", **fix.params)
+    return say(f"fix.{fix.code}", **told_params(fix.params))
 
 
 def device_changes(fix: Fix) -> tuple[DeviceChange, ...]:

@@ -104,3 +104,34 @@ def test_that_what_is_no_log_is_bad_input_with_one_sentence(run, tmp_path, what)
 def test_that_findings_are_told_in_chinese(run, log):
     said = run("doctor", "--log", log("bad-arch.log"), "--lang", "zh_CN")
     assert "不支持架构" in said.out
+
+
+def test_that_no_field_of_the_json_is_longer_than_anybody_reads(run, tmp_path):
+    path = tmp_path / "hostile.log"
+    long = "x" * 5000
+    path.write_text(
+        f"E error loading model: unknown model architecture: '{long}'\n"
+        f"W context type {long}\nE srv {long}: failed to do {long}\n" * 3
+    )
+    said = run("doctor", "--log", path, "--json")
+
+    def texts(value):
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            for part in value.values() if isinstance(value, dict) else value:
+                yield from texts(part)
+
+    assert said.code == 1
+    assert said.json["findings"]
+    assert max(len(text) for text in texts(said.json)) <= 1000
+    assert len(said.out) < 20_000
+
+
+def test_that_a_huge_option_of_a_plan_is_cut_in_the_findings_and_whole_in_the_change(run, moe):
+    rule = "-ot " + "y" * 3000 + "=CPU"
+    said = run("doctor", moe, *CARD, "--extra", rule, "--json")
+    finding = next(f for f in said.json["findings"] if f["code"] == "override_unmatched")
+    assert len(finding["params"]["example"]) == 400
+    assert all(len(line) <= 400 for line in finding["evidence"])
+    assert len(finding["fix"]["text"]) < 600

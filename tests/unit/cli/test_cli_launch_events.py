@@ -142,3 +142,9 @@ def test_that_verify_without_an_engine_fails_in_a_sentence(run, moe):
 def test_that_the_stopping_time_is_checked(run, moe):
     for text in ("0", "-3", "soon", "9" * 12):
         assert run("launch", moe, "--for", text).code == 2
+
+
+def test_that_no_parameter_of_an_event_is_longer_than_anybody_reads():
+    problem = Problem("model_load_failed", Severity.ERROR, {"why": "y" * 5000, "n": 3})
+    assert len(finding_event(problem)["params"]["why"]) == 400
+    assert exited_event(1, problem, ())["reason"]["params"] == {"why": "y" * 399 + "…", "n": 3}

@@ -12,7 +12,7 @@ from app.engine.log_decoding import local_text
 from app.work.doctor_log import facts_of, log_from_file
 from tests.tools.bench_logs import bench_logs
 
-LOGS = bench_logs()
+LOGS = [log for log in bench_logs() if "wrapped terminal" not in log.name]
 ISO = "2026-01-05T10:11:12"
 
 LINE_BY_LINE = {
