@@ -22,16 +22,16 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from app.common.problem import Problem, ProblemError
+from app.common.problem import ProblemError
 from app.common.units import size_text
 from app.session.hub_controller import HubPhase, HubState
 from app.ui.dialogs.get_engine import download_text
 from app.ui.file_paths import ask_folder
-from app.ui.pages.settings_engines import ToneLine
 from app.ui.theme.fonts import tabular
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
 from app.ui.widgets.labels import DimLabel, SectionTitle, set_look
+from app.ui.widgets.problem_lines import ProblemLines
 from app.ui.widgets.tick_box import TickBox
 from app.words import say
 from app.work.downloads.addresses import parse_address
@@ -67,7 +67,6 @@ class DownloadDialog(QDialog):
         self._session = session
         self._hub = session.hub
         self._shown: Choices | None = None
-        self._trouble_shown: Problem | None = None
         self._phase = self._hub.state.phase
         self.setWindowTitle(say("get_model.title"))
         if self._hub.state.phase is HubPhase.DONE:
@@ -94,7 +93,7 @@ class DownloadDialog(QDialog):
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName(say("get_model.title"))
         self.status = DimLabel(wrap=True)
-        self.trouble = QVBoxLayout()
+        self.trouble = ProblemLines(with_evidence=True)
         self.cancel = PlainButton(say("ui.close"), look="large")
         self.go = PrimaryButton(say("get_model.go"))
 
@@ -164,7 +163,7 @@ class DownloadDialog(QDialog):
         state = self._hub.state
         self._show_files(state)
         self._show_progress(state)
-        self._show_trouble(state.problem)
+        self.trouble.show_problem(state.problem)
         is_fetching = state.phase is HubPhase.FETCHING
         for widget in (self.link, self.mirror, self.look_button, self.files, self.projector, self.folder):
             widget.setEnabled(not is_fetching)
@@ -223,20 +222,6 @@ class DownloadDialog(QDialog):
         self.status.setText(text)
         self.status.setVisible(bool(text))
 
-    def _show_trouble(self, problem: Problem | None) -> None:
-        if problem is self._trouble_shown:
-            return
-        self._trouble_shown = problem
-        while (item := self.trouble.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        if problem is not None:
-            self.trouble.addWidget(ToneLine(problem))
-            for line in problem.evidence[-4:]:
-                self.trouble.addWidget(DimLabel(line, wrap=True))
-
     @Slot()
     def _show_space(self) -> None:
         state, chosen = self._hub.state, self.chosen
@@ -268,7 +253,7 @@ class DownloadDialog(QDialog):
             if text:
                 parse_address(text)
         except ProblemError as error:
-            self._show_trouble(error.problem)
+            self.trouble.show_problem(error.problem)
             return False
         if text != (self._session.settings.model_mirror or ""):
             self._session.change_settings(model_mirror=text or None)

@@ -20,14 +20,14 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from app.common.problem import Problem, ProblemError
+from app.common.problem import ProblemError
 from app.engine.release_choice import Offer
 from app.session.engine_getter import GetPhase, GetState
-from app.ui.pages.settings_engines import ToneLine
 from app.ui.theme.fonts import mono_font
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
 from app.ui.widgets.frames import ScrollCard
 from app.ui.widgets.labels import Chip, DimLabel, SectionTitle, set_look
+from app.ui.widgets.problem_lines import ProblemLines
 from app.words import say
 from app.work.downloads.types import DownloadProgress
 from app.work.engine_getting import GetProgress, check_mirror
@@ -145,7 +145,7 @@ class GetEngineDialog(QDialog):
         self.hash.setReadOnly(True)
         self.hash.setFont(mono_font(self.hash.font()))
         self.hash.setAccessibleName("SHA-256")
-        self.trouble = QVBoxLayout()
+        self.trouble = ProblemLines(with_evidence=True)
         self.archive = PlainButton(say("engines.archive"), look="large")
         self.archive.setToolTip(say("engines.archive_tip"))
         self.cancel = PlainButton(say("ui.close"), look="large")
@@ -202,7 +202,7 @@ class GetEngineDialog(QDialog):
         is_busy = get.phase in (GetPhase.LISTING, GetPhase.GETTING)
         self._show_offers(get)
         self._show_progress(get)
-        self._show_trouble(get.problem)
+        self.trouble.show_problem(get.problem)
         for widget in (self.mirror, self.archive):
             widget.setEnabled(not is_busy)
         self.offers.setEnabled(not is_busy)
@@ -254,20 +254,6 @@ class GetEngineDialog(QDialog):
         self.status.setText(_status_text(get))
         self.status.setVisible(bool(self.status.text()))
 
-    def _show_trouble(self, problem: Problem | None) -> None:
-        while (item := self.trouble.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        if problem is None:
-            return
-        self.trouble.addWidget(ToneLine(problem))
-        if problem.evidence:
-            evidence = DimLabel("\n".join(problem.evidence[-4:]), wrap=True)
-            evidence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            self.trouble.addWidget(evidence)
-
     @Slot()
     def _on_chosen(self) -> None:
         self.go.setEnabled(self._engines.get.phase is not GetPhase.GETTING and self.chosen is not None)
@@ -304,7 +290,7 @@ class GetEngineDialog(QDialog):
             if text:
                 check_mirror(text)
         except ProblemError as error:
-            self._show_trouble(error.problem)
+            self.trouble.show_problem(error.problem)
             return False
         if text != (self._session.settings.engine_mirror or ""):
             self._session.change_settings(engine_mirror=text or None)

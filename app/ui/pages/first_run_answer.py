@@ -52,7 +52,7 @@ class PlanStep(StepPage):
         run = session.run
         is_starting = run.phase is RunPhase.STARTING
         self.status.setText(say("first_run.plan.starting") if is_starting else "")
-        self.show_trouble(run.problem if run.phase is RunPhase.FAILED else None)
+        self.trouble.show_problem(run.problem if run.phase is RunPhase.FAILED else None)
         self.changed.emit()
 
     @override
@@ -101,7 +101,7 @@ class ChatStep(StepPage):
         chat = self._session.chat
         self._text.setText(chat.answer or chat.reasoning)
         self.speed.setText("" if chat.decode_tps is None else say("first_run.chat.speed", tps=chat.decode_tps))
-        self.show_trouble(chat.problem)
+        self.trouble.show_problem(chat.problem)
         first_run = self._session.first_run
         has_begun = bool(chat.answer or chat.reasoning)
         if self._is_asked and has_begun and first_run.step is Step.CHAT:

@@ -23,17 +23,16 @@ from app.session.first_run_controller import Step
 from app.session.state import EnginePhase
 from app.ui.dialogs.get_engine import package_title, progress_text
 from app.ui.pages.plan_verdict import GOOD_TPS
-from app.ui.pages.settings_engines import ToneLine
 from app.ui.widgets.buttons import LinkButton
 from app.ui.widgets.frames import ScrollCard
 from app.ui.widgets.labels import DimLabel, SectionTitle
+from app.ui.widgets.problem_lines import ProblemLines
 from app.words import say
 from app.work.library.suggest import Suggestion
 from app.work.library.types import Entry
 from app.work.library.words import size_class, speed_words, verdict_words
 
 if TYPE_CHECKING:
-    from app.common.problem import Problem
     from app.session.app_session import AppSession
 
 _BAR_STEPS = 1000
@@ -50,13 +49,12 @@ class StepPage(QWidget):
     def __init__(self, session: AppSession, step: Step) -> None:
         super().__init__()
         self._session = session
-        self._told: Problem | None = None
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(8)
         self.column.addWidget(SectionTitle(say(f"first_run.{step.value}.title"), factor=1.15))
         self.column.addWidget(DimLabel(say(f"first_run.{step.value}.text"), wrap=True))
-        self.trouble = QVBoxLayout()
+        self.trouble = ProblemLines()
 
     def begin(self) -> None:
         """The step comes to the front."""
@@ -71,19 +69,6 @@ class StepPage(QWidget):
     def act(self) -> None:
         """The button was used."""
         raise NotImplementedError
-
-    def show_trouble(self, problem: Problem | None) -> None:
-        """Why the last attempt failed."""
-        if problem is self._told:
-            return
-        self._told = problem
-        while (item := self.trouble.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        if problem is not None:
-            self.trouble.addWidget(ToneLine(problem))
 
 
 class EngineStep(StepPage):
@@ -130,7 +115,7 @@ class EngineStep(StepPage):
             self.bar.setValue(round(fraction * _BAR_STEPS))
         text = "" if progress is None else progress_text(progress)
         self.status.setText(say("engine.get.listing") if get.phase is GetPhase.LISTING else text)
-        self.show_trouble(get.problem)
+        self.trouble.show_problem(get.problem)
         for widget in (self.package, self.reason, self.status):
             widget.setVisible(bool(widget.text()))
         self.changed.emit()

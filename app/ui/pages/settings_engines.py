@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from app.common.problem import Problem, Severity
+from app.common.problem import Problem
 from app.ui.file_paths import ask_folder
-from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.buttons import IconButton, PlainButton
 from app.ui.widgets.frames import CardFrame, Rule
 from app.ui.widgets.labels import Chip, DimLabel, ElidedLabel, SectionTitle
-from app.words import say, say_problem
+from app.ui.widgets.problem_lines import ToneLine
+from app.words import say
 from app.work.engine_store import KnownEngine, in_order
 
 if TYPE_CHECKING:
@@ -26,32 +26,6 @@ def backends_text(engine: KnownEngine) -> str:
     """'CUDA + CPU', the graphics cards' first."""
     names = sorted(engine.backends, key=lambda name: (name in ("cpu", "rpc"), name))
     return " + ".join(say(f"engine.backend.{name}") for name in names)
-
-
-class ToneLine(QWidget):
-    """A problem in a line: its icon and its sentence."""
-
-    def __init__(self, problem: Problem, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._token = {Severity.ERROR: "error", Severity.WARNING: "warning"}.get(problem.severity, "accent")
-        self._name = {Severity.ERROR: "error", Severity.WARNING: "warning"}.get(problem.severity, "info")
-        self._icon = QLabel()
-        text = QLabel(say_problem(problem))
-        text.setWordWrap(True)
-        text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(8)
-        line.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        line.addWidget(text, 1)
-        self._theme = ThemeManager.of_app()
-        self._theme.theme_changed.connect(self._refresh_icon)
-        self._refresh_icon()
-
-    @Slot()
-    def _refresh_icon(self) -> None:
-        icon = self._theme.icon(self._name, self._token, _ICON.width())
-        self._icon.setPixmap(icon.pixmap(_ICON, self.devicePixelRatioF()))
 
 
 class EngineRow(QFrame):
