@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.common.capabilities import Capabilities
 from app.common.paths import AppPaths
@@ -26,6 +27,9 @@ from app.work.library.suggest import Suggestion, suggestions
 from app.work.library.types import Entry, Place, ScanNote
 
 _CANCELLED = "download_cancelled"
+_PAUSE_MS = 100
+_SHORT_SWITCH_S = 0.0005
+"""How soon a search lets the window have Python, instead of 5 ms: an event may ask for it a dozen times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class LibraryController(QObject):
         self._judged_key: str | None = None
         self._suggested_key: str | None = None
         self._looked_at: tuple[str, ...] = ()
+        self._usual_switch_s = sys.getswitchinterval()
         self._by_path: dict[str, Entry] = {}
         self.entries: tuple[Entry, ...] = ()
         self.notes: tuple[ScanNote, ...] = ()
@@ -69,6 +74,10 @@ class LibraryController(QObject):
         self.is_scanning = False
         self.was_scanned = False
         self._found.connect(self._on_found)
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._pause.setInterval(_PAUSE_MS)
+        self._pause.timeout.connect(self._show_found)
 
     def ensure(self) -> None:
         """Somebody looks at the list: search unless that has been done for this machine as it is."""
@@ -88,6 +97,7 @@ class LibraryController(QObject):
         self._judged_key = None if judge is None else judge.key
         self.is_scanning, self.entries, self.notes, self._by_path = True, (), (), {}
         self.changed.emit()
+        sys.setswitchinterval(_SHORT_SWITCH_S)
         options = ScanOptions(wanted=lambda: self._looked_at)
 
         def work() -> tuple[tuple[Place, ...], Scan]:
@@ -100,11 +110,13 @@ class LibraryController(QObject):
             if scan_id != self._scan_id:
                 return
             self.is_scanning = False
+            sys.setswitchinterval(self._usual_switch_s)
+            self._pause.stop()
             if result is not None:
                 self.places, found = result
                 self.entries, self.notes, self.was_scanned = found.files, found.notes, True
             else:
-                self.entries = tuple(replace(entry, waits=False) for entry in self.entries)
+                self.entries = with_beside(tuple(replace(each, waits=False) for each in self._by_path.values()))
                 if (problem := problem_of(error)).code != _CANCELLED:
                     self.failed.emit(problem)
             self.changed.emit()
@@ -169,5 +181,12 @@ class LibraryController(QObject):
     def _on_found(self, scan_id: int, new: object) -> None:
         if scan_id == self._scan_id and self.is_scanning and isinstance(new, tuple):
             self._by_path.update({entry.path: entry for entry in new})
+            if not self._pause.isActive():
+                self._pause.start()
+
+    @Slot()
+    def _show_found(self) -> None:
+        """All that has come in is shown in one go: on a busy computer several batches wait."""
+        if self.is_scanning:
             self.entries = with_beside(tuple(self._by_path.values()))
             self.changed.emit()

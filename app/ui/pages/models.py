@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _SIDE_CHARACTERS = 42
 _FILTER_MS = 120
+_FIT_MS = 1000
 
 
 class ModelsPage(QWidget):
@@ -73,6 +74,9 @@ class ModelsPage(QWidget):
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_FILTER_MS)
+        self._fitting = QTimer(self)
+        self._fitting.setSingleShot(True)
+        self._fitting.setInterval(_FIT_MS)
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
@@ -165,8 +169,15 @@ class ModelsPage(QWidget):
         self.notes.setVisible(bool(self.notes.text()))
         self._show_places()
         self._show_detail()
+        self._fit_columns()
         if is_scanning:
             self.table.tell_seen()
+
+    def _fit_columns(self) -> None:
+        """At once when a search has ended, now and then while files come in."""
+        if not self._library.is_scanning or not self._fitting.isActive():
+            self.table.fit_columns()
+            self._fitting.start()
 
     @Slot()
     def _show_places(self) -> None:
@@ -187,6 +198,7 @@ class ModelsPage(QWidget):
         self.table.filter.set_filter(self.words.text(), Shown(self.shown.currentData()))
         if self.table.filter.rowCount():
             self.table.selectRow(0)
+        self.table.fit_columns()
         self._show_detail()
         self.table.tell_seen()
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from enum import StrEnum
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QModelIndex,
     QObject,
-    QPersistentModelIndex,
+    QRegularExpression,
     QSortFilterProxyModel,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 from typing_extensions import override
 
@@ -26,14 +25,12 @@ from app.words import say
 from app.work.library.types import Entry, EntryRole
 from app.work.library.words import entry_speed_words, entry_words, size_class
 
-Index = QModelIndex | QPersistentModelIndex
-
-_NO_INDEX = QModelIndex()
 COLUMNS = ("name", "size", "quant", "params", "verdict", "speed", "source")
 _RIGHT = frozenset({"size", "speed"})
 _RANK = {kind: rank for rank, kind in enumerate(VerdictKind)}
 _WORST = len(_RANK)
 _SORT = Qt.ItemDataRole.UserRole
+_WORDS = Qt.ItemDataRole.UserRole + 1
 _OK, _SLOW, _BAD = "●", "◐", "✕"
 
 
@@ -45,70 +42,79 @@ class Shown(StrEnum):
     ALL = "all"
 
 
-class EntriesModel(QAbstractTableModel):
-    """The entries as rows."""
+class EntriesModel(QStandardItemModel):
+    """The entries as rows.
+
+    Everything a cell answers lies in Qt's own memory. A model that asks Python for each of a thousand cells waits every
+    time until the search that runs beside it lets Python go, and a window that is drawn meanwhile stands still.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(0, len(COLUMNS), parent)
         self._rows: tuple[Entry, ...] = ()
+        self.setHorizontalHeaderLabels([say(f"models.column.{name}") for name in COLUMNS])
+        for section in range(len(COLUMNS)):
+            self.horizontalHeaderItem(section).setTextAlignment(_alignment(section))
 
     def set_rows(self, rows: tuple[Entry, ...]) -> None:
         """Show these; new ones behind the known ones, and known ones with another verdict, leave the selection and the
         scroll bar where they are."""
         old = self._rows
-        is_same = len(rows) >= len(old) and all(map(_is_same_file, rows, old))
-        if not is_same or not old:
-            self.beginResetModel()
-            self._rows = rows
-            self.endResetModel()
-            return
-        self._rows = (*rows[: len(old)],)
+        if len(rows) < len(old) or not all(map(_is_same_file, rows, old)):
+            old = ()
+            self.removeRows(0, self.rowCount())
+        self._rows = rows
         changed = [row for row, (new, known) in enumerate(zip(rows, old, strict=False)) if new is not known]
-        for first, last in _stretches([row for row in changed if rows[row] != old[row]]):
-            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
-        if len(rows) > len(old):
-            self.beginInsertRows(_NO_INDEX, len(old), len(rows) - 1)
-            self._rows = rows
-            self.endInsertRows()
+        self._change([row for row in changed if rows[row] != old[row]])
+        for entry in rows[len(old) :]:
+            self.appendRow(_items(entry))
 
     def entry(self, row: int) -> Entry:
         """The entry of a row."""
         return self._rows[row]
 
-    @override
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self._rows)
+    @Slot()
+    def use_colors(self) -> None:
+        """The theme has changed."""
+        self._change(list(range(len(self._rows))))
 
-    @override
-    def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(COLUMNS)
+    def _change(self, rows: list[int]) -> None:
+        """Fill rows anew; told once for each stretch of neighbours, not for each value of each cell."""
+        if not rows:
+            return
+        self.blockSignals(True)
+        for row in rows:
+            for column in range(len(COLUMNS)):
+                _fill(self.item(row, column), self._rows[row], column)
+        self.blockSignals(False)
+        for first, last in _stretches(rows):
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
 
-    @override
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return say(f"models.column.{COLUMNS[section]}")
-        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
-    @override
-    def data(self, index: Index, role: int = 0) -> object:
-        if not index.isValid():
-            return None
-        entry, column = self._rows[index.row()], COLUMNS[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return text_of(entry, column)
-        if role == _SORT:
-            return _sort_key(entry, column)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(index.column())
-        if role == Qt.ItemDataRole.ForegroundRole and column == "verdict":
-            return ThemeManager.of_app().tokens.color(_tone(entry))
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return entry_words(entry) if column == "verdict" else "\n".join(entry.summary.files)
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{say(f'models.column.{column}')}: {text_of(entry, column)}"
-        return None
+def _items(entry: Entry) -> list[QStandardItem]:
+    """One row."""
+    made = []
+    for column in range(len(COLUMNS)):
+        item = QStandardItem()
+        item.setEditable(False)
+        item.setData(_alignment(column), Qt.ItemDataRole.TextAlignmentRole)
+        _fill(item, entry, column)
+        made.append(item)
+    return made
+
+
+def _fill(item: QStandardItem, entry: Entry, column: int) -> None:
+    """Everything that one cell answers."""
+    name = COLUMNS[column]
+    text = text_of(entry, name)
+    item.setText(text)
+    item.setData(_sort_key(entry, name, text), _SORT)
+    item.setToolTip(entry_words(entry) if name == "verdict" else "\n".join(entry.summary.files))
+    item.setAccessibleText(f"{say(f'models.column.{name}')}: {text}")
+    if name == "verdict":
+        item.setForeground(ThemeManager.of_app().tokens.color(_tone(entry)))
+    if column == 0:
+        item.setData(_haystack(entry), _WORDS)
 
 
 def _is_same_file(new: Entry, known: Entry) -> bool:
@@ -165,20 +171,32 @@ def _tone(entry: Entry) -> str:
     return {_OK: "ok", _SLOW: "warning", _BAD: "error"}.get(_mark(entry), "text_dim")
 
 
-def _sort_key(entry: Entry, column: str) -> object:
+def _sort_key(entry: Entry, column: str, text: str) -> float | str:
+    """Numbers of one kind in a column: Qt compares by the kind of the left one."""
     summary, verdict = entry.summary, entry.verdict
     if column == "size":
-        return summary.file_bytes
+        return float(summary.file_bytes)
     if column == "params":
-        return summary.parameters or 0
+        return float(summary.parameters or 0)
     if column == "speed":
         return 0.0 if verdict is None or verdict.decode_tps is None else verdict.decode_tps
     if column == "verdict":
         if not entry.is_model:
-            return (_WORST + list(EntryRole).index(summary.role) + 1) * 1000
+            return (_WORST + list(EntryRole).index(summary.role) + 1) * 1000.0
         in_ram = 0 if verdict is None else min(verdict.expert_layers_in_ram or 0, 999)
-        return (_WORST if verdict is None else _RANK[verdict.kind]) * 1000 + in_ram
-    return text_of(entry, column).lower()
+        return (_WORST if verdict is None else _RANK[verdict.kind]) * 1000.0 + in_ram
+    return text.lower()
+
+
+def _haystack(entry: Entry) -> str:
+    """What words are looked for in, behind the marks of the kinds that show the entry."""
+    marks = "".join(_mark_of(shown) for shown in Shown if _is_shown(entry, shown))
+    return " ".join((marks, entry.path, *(text_of(entry, column) for column in COLUMNS), entry.summary.title))
+
+
+def _mark_of(shown: Shown) -> str:
+    """No key types this character."""
+    return f"\x01{shown.value}\x01"
 
 
 def _alignment(section: int) -> Qt.AlignmentFlag:
@@ -187,30 +205,23 @@ def _alignment(section: int) -> Qt.AlignmentFlag:
 
 
 class EntryFilter(QSortFilterProxyModel):
-    """Rows that hold every word, of the kind that is shown."""
+    """Rows that hold every word, of the kind that is shown. Qt sorts and filters by itself (see ``EntriesModel``)."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._words: tuple[str, ...] = ()
-        self._shown = Shown.MODELS
         self.setSortRole(_SORT)
+        self.setFilterRole(_WORDS)
+        self.setFilterKeyColumn(0)
         self.setDynamicSortFilter(True)
+        self.set_filter("", Shown.MODELS)
 
     def set_filter(self, text: str, shown: Shown) -> None:
         """Words in any order; which kinds."""
-        self.beginResetModel()
-        self._words, self._shown = tuple(text.lower().split()), shown
-        self.endResetModel()
-
-    @override
-    def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:
-        model = self.sourceModel()
-        assert isinstance(model, EntriesModel)
-        entry = model.entry(source_row)
-        if not _is_shown(entry, self._shown):
-            return False
-        text = " ".join((entry.path, *(text_of(entry, column) for column in COLUMNS), entry.summary.title)).lower()
-        return all(word in text for word in self._words)
+        parts = (_mark_of(shown), *text.split())
+        pattern = "^" + "".join(f"(?=.*{QRegularExpression.escape(part)})" for part in parts)
+        options = QRegularExpression.PatternOption
+        flags = options.CaseInsensitiveOption | options.DotMatchesEverythingOption
+        self.setFilterRegularExpression(QRegularExpression(pattern, flags))
 
 
 def _is_shown(entry: Entry, shown: Shown) -> bool:
@@ -252,6 +263,7 @@ class ModelsTable(QTableView):
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 10)
         self._set_up_header()
         self._last_seen: tuple[str, ...] = ()
+        ThemeManager.of_app().theme_changed.connect(self.entries.use_colors)
         self.doubleClicked.connect(self._on_double_click)
         self.selectionModel().currentRowChanged.connect(self.selected)
 
@@ -259,7 +271,6 @@ class ModelsTable(QTableView):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setResizeContentsPrecision(40)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(self.fontMetrics().horizontalAdvance("0") * 7)
@@ -269,6 +280,11 @@ class ModelsTable(QTableView):
         """The entry of the current row."""
         index = self.currentIndex()
         return self.entries.entry(self.filter.mapToSource(index).row()) if index.isValid() else None
+
+    def fit_columns(self) -> None:
+        """As wide as what they hold. Not left to the header, which would measure all cells with every new row."""
+        for column in range(1, len(COLUMNS)):
+            self.resizeColumnToContents(column)
 
     def tell_seen(self) -> None:
         """Say which files can be seen now, where that has changed."""

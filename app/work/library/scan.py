@@ -35,7 +35,8 @@ _LOOK_S = 0.05
 _QUIET_S = 0.3
 """Plans are made when nothing new has come in for so long: they would slow down the reading."""
 _WAITING = 64
-_BATCH_S = 0.1
+_BATCH_S, _PLANS_S = 0.1, 0.3
+"""New files are told at once; who reads the list is not disturbed ten times a second by verdicts."""
 _BESIDE = (EntryRole.PROJECTOR, EntryRole.ADAPTER)
 
 BatchHandler = Callable[[tuple[Entry, ...]], None]
@@ -298,7 +299,8 @@ class _Scanner:
         now = time.monotonic()
         if path is not None:
             self._batch[path] = self._entries[path]
-        if self._batch and (force or now - self._batch_at >= _BATCH_S):
+        pause_s = _BATCH_S if path is None or self._entries[path].waits else _PLANS_S
+        if self._batch and (force or now - self._batch_at >= pause_s):
             self._batch_at = now
             self._on_batch(tuple(self._batch.values()))
             self._batch = {}
