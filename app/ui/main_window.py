@@ -30,6 +30,7 @@ from app.ui.qt_words import follow_language
 from app.ui.theme.manager import ThemeManager, ThemeMode
 from app.ui.widgets.drop_veil import DropVeil
 from app.ui.widgets.message_strip import MessageStrip
+from app.ui.widgets.plan_ghost import PlanGhost
 from app.ui.widgets.rail import Rail
 from app.ui.widgets.shortcut_list import ShortcutList
 from app.ui.window_closing import WindowClosing
@@ -91,6 +92,7 @@ class MainWindow(QWidget):
         self._veil = DropVeil(self)
         self._front = "plan"
         self._build_frame()
+        self._ghost.setFocus()
         if shown.window_geometry:
             self.restoreGeometry(QByteArray(b64decode(shown.window_geometry)))
         self._fit_screen()
@@ -125,7 +127,7 @@ class MainWindow(QWidget):
         session.plan_files.changed.connect(self._refresh_title)
         self._refresh_title()
         if self._was_painted:
-            self._show_pages()
+            QTimer.singleShot(0, self, self._show_pages)
 
     @property
     def _session(self) -> AppSession:
@@ -142,7 +144,8 @@ class MainWindow(QWidget):
         self.rail.chosen.connect(self.show_page)
         self.strip = MessageStrip()
         self._stack = QStackedWidget()
-        self._stack.addWidget(QWidget())
+        self._ghost = PlanGhost()
+        self._stack.addWidget(self._ghost)
         self._pages = {}
         self.launch_strip: LaunchStrip | None = None
         self._body = QWidget()
