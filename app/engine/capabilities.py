@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 from app.common.capabilities import Capabilities
 from app.common.later import later
 from app.common.problem import ProblemError, fail
+from app.common.whole_file import write_whole
 from app.engine._flags_b11434 import FLAGS
 from app.engine.locate import MARKER, EngineBinary
 
@@ -132,9 +132,6 @@ def _store(cache_file: Path, stamp: str, capabilities: Capabilities) -> None:
     data = {"stamp": stamp, "build": capabilities.build, "flags": sorted(capabilities.flags)}
     try:
         cache_file.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=cache_file.parent, suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(data, file)
-        Path(temporary).replace(cache_file)
+        write_whole(cache_file, json.dumps(data).encode("ascii"))
     except OSError:
         return  # a cache that cannot be written only costs the next start some milliseconds

@@ -6,18 +6,16 @@ understood at all is named as such.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
 import re
 import stat
 from pathlib import Path
 from typing import Any, NoReturn
 
 from app.common.jsonable import from_json, to_json
-from app.common.patient import replace_file
 from app.common.problem import fail
+from app.common.whole_file import SHARED, write_whole
 from app.hardware.cpu_choice import CpuLimits, choose_cpus
 from app.hardware.types import CoreKind, CpuCore, HardwareSnapshot
 from app.hardware.vram_speeds import with_spec_bandwidths
@@ -39,14 +37,10 @@ def snapshot_to_json(snapshot: HardwareSnapshot) -> dict[str, Any]:
 def save_snapshot(path: Path, snapshot: HardwareSnapshot) -> None:
     """Write the file whole or not at all. Raises ProblemError ``snapshot_not_saved``."""
     text = json.dumps(snapshot_to_json(snapshot), indent=2, ensure_ascii=False, allow_nan=False)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         # what is no Unicode comes out as JSON's own escapes
-        temporary.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-        replace_file(temporary, path)
+        write_whole(path, f"{text}\n".encode("utf-8", "backslashreplace"), mode=SHARED)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        with contextlib.suppress(OSError, ValueError):
-            temporary.unlink(missing_ok=True)
         raise fail("snapshot_not_saved", (str(error),), path=str(path)) from error
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import dataclasses
 import json
-import os
 import stat
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +14,7 @@ from typing import Any
 from app.common.jsonable import from_json, to_json
 from app.common.patient import read_file, replace_file
 from app.common.problem import Problem, Severity, fail
+from app.common.whole_file import write_whole
 from app.settings.settings import CHOICES, VERSION, Settings
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
@@ -70,7 +68,9 @@ def save_settings(path: Path, settings: Settings) -> None:
     """Write the whole file or leave the old one. Raises ``settings_not_saved``."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace_file(path, json.dumps(to_json(settings), ensure_ascii=False, indent=2) + "\n")
+        text = json.dumps(to_json(settings), ensure_ascii=False, indent=2) + "\n"
+        # a path that is no Unicode (a name in GBK on Linux) comes out as JSON's own escapes
+        write_whole(path, text.encode("utf-8", "backslashreplace"), is_lasting=True)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise fail("settings_not_saved", path=str(path), reason=reason) from error
@@ -122,21 +122,3 @@ def _set_aside(path: Path) -> Problem:
 def _problem(code: str, **params: str) -> Problem:
     """An error, although the program goes on: it must stay on the screen until somebody has read it."""
     return Problem(code, Severity.ERROR, params)
-
-
-def _replace_file(path: Path, text: str) -> None:
-    """Temporary file in the same folder, flushed to the disk, then renamed over the old one.
-
-    A path that is no Unicode (a name in GBK on Linux) comes out as JSON's own escapes.
-    """
-    handle, name = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        replace_file(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise

@@ -14,11 +14,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.common.problem import fail
+from app.common.whole_file import write_whole
 
 NAME = "Lanewise"
 RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
@@ -150,12 +150,4 @@ if sys.platform == "win32":
 
 def _write_file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            file.write(text)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    write_whole(path, text.encode("utf-8", "surrogateescape"))

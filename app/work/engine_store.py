@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import stat
-import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -15,8 +14,8 @@ from pathlib import Path
 
 from app.common.jsonable import from_json, to_json
 from app.common.paths import AppPaths
-from app.common.patient import replace_file
 from app.common.problem import fail
+from app.common.whole_file import write_whole
 from app.engine.identity import EngineKind, FileStamp
 
 VERSION = 1
@@ -164,17 +163,10 @@ def update_store(paths: AppPaths, change: Callable[[EngineStore], EngineStore]) 
 def save_store(paths: AppPaths, store: EngineStore) -> None:
     """Write it whole, or leave the old one. Raises ProblemError ``engine_list_not_saved``."""
     path = store_file(paths)
-    temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=path.name, suffix=".tmp", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            json.dump(to_json(store), file, ensure_ascii=True, indent=1)
-        replace_file(temporary, path)
+        write_whole(path, json.dumps(to_json(store), ensure_ascii=True, indent=1).encode("ascii"))
     except OSError as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
         raise fail("engine_list_not_saved", path=str(path), why=error.strerror or str(error)) from error
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from app.common.capabilities import Capabilities
 from app.common.later import later
-from app.common.patient import replace_file
 from app.common.problem import Problem, Severity, fail
+from app.common.whole_file import write_whole
 from app.hardware.types import CpuInfo
 from app.model.types import ModelInfo
 from app.planner.argv import redact
@@ -35,8 +33,6 @@ else:
 
 SERVER = "llama-server"
 """What is written where no engine is known yet: found on PATH by whoever runs the command."""
-
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 SCRIPT_SHELLS: Mapping[str, str] = {".bat": "cmd", ".ps1": "powershell", ".sh": "bash"}
 """File name ending -> the shell that the script is written for."""
@@ -161,14 +157,8 @@ def _write_text(path: Path, text: str, mode: int = 0o666) -> None:
 
 def _write_whole(path: Path, data: bytes, mode: int) -> None:
     """All of it, or the older file stays."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.unlink(missing_ok=True)
-        with os.fdopen(os.open(temporary, _NEW_FILE, mode), "wb") as file:  # the system takes the umask off the mode
-            file.write(data)
-        replace_file(temporary, path)
+        write_whole(path, data, mode=mode)
     except (OSError, ValueError) as error:
-        with contextlib.suppress(OSError, ValueError):  # the folder is gone or cannot be written
-            temporary.unlink(missing_ok=True)
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise fail("export_failed", path=str(path), why=why) from error

@@ -6,12 +6,10 @@ them, and a plan file from anywhere may have them.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -20,6 +18,7 @@ from app.common.capabilities import Capabilities
 from app.common.paths import AppPaths
 from app.common.patient import rename_patiently
 from app.common.problem import fail
+from app.common.whole_file import write_whole
 from app.model.types import ModelInfo
 from app.planner.router_preset import PresetValueError, router_preset, section_name
 from app.words import say
@@ -103,7 +102,7 @@ def write_labels(path: Path, labels: Labels) -> None:
     told = {"name": labels.name[:LONGEST_NAME], "note": labels.note[:LONGEST_NOTE]}
     text = json.dumps({**content, **{k: v for k, v in told.items() if v}}, ensure_ascii=False, indent=2) + "\n"
     try:
-        _replace(path, text.encode("utf-8", "replace"))
+        _write(path, text.encode("utf-8", "replace"))
     except OSError as error:
         raise fail("export_failed", path=str(path), why=error.strerror or type(error).__name__) from error
 
@@ -136,7 +135,7 @@ def export_router(path: Path, plans: Sequence[ShelfPlan], capabilities: Capabili
         except PresetValueError as error:
             raise fail("preset_cannot_carry", option=error.option) from error
     try:
-        _replace(path, "\n".join(sections).encode("utf-8"))
+        _write(path, "\n".join(sections).encode("utf-8"))
     except (OSError, UnicodeEncodeError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
         raise fail("export_failed", path=str(path), why=why) from error
@@ -210,17 +209,6 @@ def _labels(content: dict[str, object]) -> Labels:
     )
 
 
-def _replace(path: Path, data: bytes) -> None:
-    """Whole or not at all."""
+def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".plan", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        rename_patiently(Path(name), path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    write_whole(path, data, is_lasting=True, rename=rename_patiently)

@@ -7,9 +7,7 @@ computers and folders, serial numbers, UUIDs, keys.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
 import sys
 import time
@@ -19,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from app.common.paths import AppPaths
-from app.common.patient import replace_file
 from app.common.problem import ProblemError, fail
 from app.common.system_name import machine_name
+from app.common.whole_file import SHARED, write_whole
 from app.engine.devices import parse_devices
 from app.engine.environment import engine_environment
 from app.engine.launcher import run_tool
@@ -69,13 +67,9 @@ def make_selftest(binary: EngineBinary | None, paths: AppPaths) -> dict[str, Any
 def save_selftest(path: Path, report: Mapping[str, Any]) -> int:
     """Write the file whole or not at all; returns its bytes. Raises ProblemError ``selftest_not_saved``."""
     data = (json.dumps(report, indent=1, ensure_ascii=False) + "\n").encode("utf-8", errors="backslashreplace")
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(data)
-        replace_file(temporary, path)
+        write_whole(path, data, mode=SHARED)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        with contextlib.suppress(OSError, ValueError):
-            temporary.unlink(missing_ok=True)
         raise fail("selftest_not_saved", (str(error),), path=str(path)) from error
     return len(data)
 

@@ -113,7 +113,7 @@ def test_that_an_interrupted_write_leaves_the_old_file_whole(tmp_path: Path, mon
     def no_space(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("app.settings.store.os.fsync", no_space)
+    monkeypatch.setattr("app.common.whole_file.os.fsync", no_space)
     with pytest.raises(ProblemError) as caught:
         save_settings(path, Settings(theme="light"))
     assert caught.value.problem.code == "settings_not_saved"

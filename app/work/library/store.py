@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from app.common.problem import Problem, Severity
+from app.common.whole_file import write_whole
 from app.planner.file_verdict import FileVerdict, VerdictKind
 from app.work.library.types import EntryRole, Summary
 
@@ -80,14 +80,7 @@ class LibraryStore:
         }
         with contextlib.suppress(OSError, ValueError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=self._path.name, suffix=".tmp", dir=self._path.parent)
-            try:
-                with os.fdopen(handle, "w", encoding="ascii") as file:
-                    file.write(json.dumps(data, separators=(",", ":")))
-                os.replace(name, self._path)
-            except BaseException:
-                os.unlink(name)
-                raise
+            write_whole(self._path, json.dumps(data, separators=(",", ":")).encode("ascii"))
             self._is_changed = False
 
     def _load(self) -> None:
