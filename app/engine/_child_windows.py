@@ -109,7 +109,8 @@ class WindowsChild:
             cpu_sets.prefer(handle, spec.cpus)
         elif spec.cpus and max(spec.cpus) < _CPUS_PER_GROUP:
             _kernel.SetProcessAffinityMask(handle, sum(1 << cpu for cpu in spec.cpus))
-        power_throttling.ask_full_speed(handle)
+        if not spec.may_be_slowed:
+            power_throttling.ask_full_speed(handle)
 
     def wait_exit(self) -> None:
         """Block until the program has ended."""

@@ -19,6 +19,7 @@ class ChildSpec:
     there but may go elsewhere (CPU sets; only Windows has them, other systems keep it there). ``merge_output``: stderr
     goes into stdout. ``address_space_bytes``: upper limit of its address space (not on Windows). ``ignores_sigpipe``:
     an answer that nobody reads any more does not end it (not on Windows, which has no such signal).
+    ``may_be_slowed``: Windows' power saving for background programs stays as it is.
     """
 
     argv: tuple[str, ...]
@@ -29,6 +30,7 @@ class ChildSpec:
     cwd: str | None = None
     prefers_cpus: bool = False
     ignores_sigpipe: bool = False
+    may_be_slowed: bool = False
 
 
 class Child(Protocol):

@@ -57,10 +57,10 @@ _READER_JOIN_S = 2.0
 class LaunchSpec:
     """What to run. ``argv`` starts after the program's name.
 
-    ``cpus``: logical CPUs, empty = all; ``prefers_cpus``: see ``ChildSpec``. ``host``, ``port`` and ``api_key`` are
-    handed to the engine unless ``argv`` already says them. Port 0: the engine takes a free one and ``Ready`` tells
-    which. ``log_file``: the engine's output is written there; at ``-lv 5`` that includes prompts in clear, at
-    ``-lv 4`` it does not.
+    ``cpus``: logical CPUs, empty = all; ``prefers_cpus``, ``may_be_slowed``: see ``ChildSpec``. ``host``, ``port`` and
+    ``api_key`` are handed to the engine unless ``argv`` already says them. Port 0: the engine takes a free one and
+    ``Ready`` tells which. ``log_file``: the engine's output is written there; at ``-lv 5`` that includes prompts in
+    clear, at ``-lv 4`` it does not.
     """
 
     binary_path: str
@@ -72,6 +72,7 @@ class LaunchSpec:
     port: int = 0
     api_key: str | None = None
     prefers_cpus: bool = False
+    may_be_slowed: bool = False
 
     @property
     def full_argv(self) -> tuple[str, ...]:
@@ -192,8 +193,15 @@ class ServerProcess:
     def _start(self) -> Child | None:
         self.state = ServerState.STARTING
         try:
+            spec = self.spec
             child = launch(
-                ChildSpec(self.spec.full_argv, self._env, self.spec.cpus, prefers_cpus=self.spec.prefers_cpus)
+                ChildSpec(
+                    spec.full_argv,
+                    self._env,
+                    spec.cpus,
+                    prefers_cpus=spec.prefers_cpus,
+                    may_be_slowed=spec.may_be_slowed,
+                )
             )
         except OSError as error:
             why = error.strerror or str(error)

@@ -11,6 +11,7 @@ from app.common.paths import AppPaths
 from app.common.problem import Problem, Severity
 from app.hardware.cpu_choice import cpus_for_threads
 from app.hardware.types import CpuInfo
+from app.planner.quiet import LOW_PRIORITY
 from app.planner.types import MemoryEstimate, Plan
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def launch_spec(
         argv=with_port(without_key(plan.argv), port),
         cpus=() if pinning == "off" else engine_cpus(plan, cpu),
         prefers_cpus=pinning == "soft",
+        may_be_slowed=has_low_priority(plan.argv),
         paths=paths,
         log_file=paths.logs / "llama-server.log" if keeps_log(plan.argv) else None,
         api_key=api_key,
@@ -60,6 +62,12 @@ def _most_threads(argv: tuple[str, ...]) -> int | None:
     """The larger of ``-t`` and ``-tb``; None where the engine decides."""
     told = [int(value) for option, value in pairwise(argv) if option in _THREADS and value.isdecimal()]
     return max(told, default=None)
+
+
+def has_low_priority(argv: tuple[str, ...]) -> bool:
+    """Was the engine told to stand back (``--prio -1``)? Then Windows may slow it down too."""
+    told = [value for option, value in pairwise(argv) if option == "--prio"]
+    return bool(told) and told[-1] == str(LOW_PRIORITY)
 
 
 def without_key(argv: tuple[str, ...]) -> tuple[str, ...]:

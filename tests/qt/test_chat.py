@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
+import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from PySide6.QtCore import QMimeData, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QUrl
 from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QImage
+from PySide6.QtTest import QTest
 
 from app.common.problem import Problem, ProblemError
 from app.session.chat_controller import ChatController
@@ -21,6 +23,7 @@ from app.ui.pages.run_chat_text import formatted, may_format, stable_end, web_ad
 from app.ui.pages.run_chat_view import ChatView
 from app.ui.theme.manager import ThemeManager
 from tests.qt import page_fixtures as fx
+from tests.tools.file_server import FileServer
 
 
 @pytest.fixture
@@ -274,6 +277,24 @@ def test_that_a_hostile_answer_loads_nothing_and_links_only_to_the_web(view, mon
     assert "[picture: file:///etc/passwd]" in text
     assert "<script>" in text
     assert links(view) == ["https://example.org/a?b=1", "copy-answer:0", "again"]
+
+
+def test_that_no_picture_of_an_answer_is_asked_for_in_the_network(view, qtbot, qapp):
+    with FileServer() as web:
+        web.put("/x.png", b"\x89PNG")
+        address = web.url("/x.png")
+        shown(view, f'![a]({address}) <img src="{address}"> [![b]({address})]({address})\n\n[r]: {address}\n![c][r]')
+        view.show()
+        view.grab()
+        view.setFocus()
+        QTest.mouseMove(view.viewport(), QPoint(30, 30))
+        qapp.processEvents()
+        qtbot.waitUntil(lambda: view.isVisible())
+        assert web.asked == []
+        with urllib.request.urlopen(address) as answer:
+            answer.read()
+        assert len(web.asked) == 1, "the server would have noticed"
+    view.hide()
 
 
 def test_that_a_link_opens_in_the_browser_and_nothing_else_does(view, monkeypatch):

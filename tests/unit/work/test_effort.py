@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from app.common.capabilities import Capabilities
+from app.common.paths import app_paths
 from app.engine.capabilities import FALLBACK
+from app.engine.locate import EngineBinary
 from app.hardware.free_now import FreeNow, with_free
 from app.hardware.snapshot_file import load_snapshot
 from app.hardware.types import PowerInfo
@@ -20,6 +22,7 @@ from app.planner.types import Wishes
 from app.settings import Settings
 from app.words import Language, say_problem, set_language
 from app.work.effort import MAKE_FULL, MAKE_QUIET, STAY, asks_for, changes_text, effort_question, wants_quiet
+from app.work.launching import launch_spec
 from app.work.plan_file import plan_text, read_plan_file
 from app.work.planning import plan_inputs
 from app.work.speed_history import learn_speeds
@@ -143,3 +146,10 @@ def test_that_the_plug_is_looked_at_with_free_memory(laptop):
     assert with_free(laptop, FreeNow(None, power=BATTERY)).power == BATTERY
     unplugged = replace(laptop, power=BATTERY)
     assert with_free(unplugged, FreeNow(None)).power == BATTERY
+
+
+def test_that_windows_may_slow_a_quiet_engine_down_and_no_other(model, laptop):
+    binary = EngineBinary("llama-server", None)
+    for is_quiet in (False, True):
+        plan = make_plan(inputs_for(model, laptop, is_quiet=is_quiet))
+        assert launch_spec(plan, binary, laptop.cpu, app_paths(), "key").may_be_slowed is is_quiet
