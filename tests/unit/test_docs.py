@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.__main__ import main
 from app.cli.verbs import VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +58,43 @@ def test_that_every_module_named_without_its_folder_exists(document):
     known |= {path.name for path in ROOT.glob("*.py")}
     named = re.findall(r"`([a-z_]+\.py)`", document.read_text(encoding="utf-8"))
     assert [name for name in named if name not in known | OTHERS] == []
+
+
+def _exists(name):
+    """Below the checkout, the application or the document's own folder; ``*`` stands for anything."""
+    return any(list((ROOT / top).glob(name.rstrip("/"))) for top in ("", "app", "installer/windows"))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_ids)
+def test_that_every_path_into_the_project_exists(document):
+    spans = re.findall(r"`([A-Za-z_.-]+/[A-Za-z0-9_./*-]*)`", document.read_text(encoding="utf-8"))
+    others = (".cpp", ".h")  # of the engine; ./tour is made by the tour
+    ours = [s for s in spans if not s.startswith("./") and not s.endswith(others) and _exists(s.split("/")[0])]
+    assert [span for span in ours if not _exists(span)] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_ids)
+def test_that_every_command_named_exists(document, run_verb):
+    text = document.read_text(encoding="utf-8")
+    script = (ROOT / "dev.py").read_text(encoding="utf-8")
+    assert [verb for verb in re.findall(r"dev\.py ([a-z][a-z-]*)", text) if f'"{verb}"' not in script] == []
+    modules = [name.replace(".", "/") for name in re.findall(r"python3? -m ([a-z_]+\.[a-z_.]*[a-z_])", text)]
+    assert [name for name in modules if not _exists(f"{name}.py") and not _exists(f"{name}/__main__.py")] == []
+    for verb, words in re.findall(r"(?:lanewise|python -m app) ([a-z]+)\b([^`\n]*)", text):
+        if verb in VERBS:
+            options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", words.split(" -- ")[0].split("   ")[0]))
+            assert {option for option in options if option not in run_verb(verb)} == set(), verb
+
+
+@pytest.fixture
+def run_verb(capsys):
+    """The help of a verb."""
+
+    def help_of(verb):
+        main([verb, "--help"])
+        return capsys.readouterr().out
+
+    return help_of
 
 
 def test_that_the_contributing_guide_stays_short():
