@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 from app.common.resources import resource_path
 from app.session.state import RunPhase
 from app.ui.window_front import bring_to_front
-from app.words import say
+from app.words import say, say_problem
 from app.words.catalogue import number_text
 
 if TYPE_CHECKING:
@@ -49,12 +49,14 @@ class Tray(QObject):
         session.plan_changed.connect(self.refresh)
         session.settings_changed.connect(self._on_settings)
         session.sample_added.connect(self._on_sample)
+        session.launching.changed.connect(self._on_question)
+        self.icon.messageClicked.connect(self.show_window)
         self.refresh()
 
     def _fill(self) -> None:
         self.menu.clear()
         self.status = self._add("")
-        self.status.setEnabled(False)
+        self.status.triggered.connect(self.show_window)
         self.address = self._add("")
         self.address.triggered.connect(self._on_copy)
         self.menu.addSeparator()
@@ -82,7 +84,9 @@ class Tray(QObject):
         state = say(f"run.phase.{run.phase.value}")
         if self._tps is not None:
             state = say("chat.decode", x=round(self._tps, 1))
-        self.status.setText(_plain(f"{name} · {state}"))
+        question = session.launching.question
+        self.status.setText(_plain(f"{name} · {state}" if question is None else say("tray.question")))
+        self.status.setEnabled(question is not None)
         self.address.setVisible(run.url is not None)
         self.address.setText(_plain(say("tray.address", url=run.url)))
         is_live = run.phase in _LIVE
@@ -107,6 +111,14 @@ class Tray(QObject):
         before, self._tps = self._tps, sample.values.get("tok.decode")
         if number_text(before or 0) != number_text(self._tps or 0) and not self._window.isVisible():
             self.refresh()
+
+    @Slot()
+    def _on_question(self) -> None:
+        """A launch that was begun without the window waits for an answer: nobody would see the question otherwise."""
+        question = self._session.launching.question
+        if question is not None and not self._window.isVisible():
+            self.icon.showMessage(say("tray.question"), say_problem(question.problem))
+        self.refresh()
 
     @Slot()
     def _on_settings(self) -> None:

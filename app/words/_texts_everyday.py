@@ -84,6 +84,7 @@ _TRAY: Entries = {
     "tray.recent": ("Recent plans", "最近的方案"),
     "tray.open": ("Open Lanewise", "打开 Lanewise"),
     "tray.quit": ("Stop and quit", "停止并退出"),
+    "tray.question": ("The launch waits for an answer", "启动正在等待你的回答"),
     "tray.no_model": ("No model", "无模型"),
     "tray.address": ("{url} · copy", "{url} · 复制"),
     "everyday.title": ("Every day", "日常使用"),

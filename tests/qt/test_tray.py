@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
+from app.common.problem import Problem
 from app.monitor.sample import Sample
 from app.session.jobs import JobRunner
 from app.session.sleep_watch import SleepWatch
@@ -21,6 +22,7 @@ from app.ui.start_hidden import LaunchWhenReady
 from app.ui.theme.manager import ThemeManager
 from app.ui.tray import Tray
 from app.work.autostart import is_on
+from app.work.before_launch import LaunchAnswer, LaunchQuestion
 from tests.qt import page_fixtures as fx
 from tests.qt.fake_session import FakeSession
 
@@ -96,6 +98,27 @@ def test_that_the_menu_tells_model_state_speed_and_address(window, session, tray
     assert session.wished == [("stop",)]
     session.set_run(RunState(RunPhase.STOPPED))
     assert tray.status.text() == "No model · Not running"
+
+
+def test_that_a_launch_without_a_window_that_must_ask_says_so_and_leads_to_the_question(
+    window, session, tray, monkeypatch
+):
+    told = []
+    monkeypatch.setattr(tray.icon, "showMessage", lambda title, text: told.append((title, text)))
+    problem = Problem("launch_on_battery", params={"changes": "-t 8 → -t 4"})
+    question = LaunchQuestion(problem, (LaunchAnswer("make_quiet"), LaunchAnswer("stay")))
+    session.launching.ask(question)
+    assert told == [], "it is seen in the window"
+    window.hide()
+    session.launching.ask(question)
+    assert told[0][0] == tray.status.text() == "The launch waits for an answer"
+    assert "-t 8 → -t 4" in told[0][1]
+    assert tray.status.isEnabled()
+    tray.status.trigger()
+    assert window.isVisible()
+    window.launch_strip.buttons[0].click()
+    assert session.wished[-1] == ("answer", "make_quiet")
+    assert not tray.status.isEnabled()
 
 
 def test_that_recent_plans_that_still_exist_can_be_opened_from_the_tray(window, session, tray, tmp_path):
