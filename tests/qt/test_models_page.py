@@ -85,6 +85,16 @@ def test_that_enter_and_a_double_click_open_a_model_but_no_other_file(page, sess
     assert opened[0] == ("open_model", "D:\\models\\gpt-oss-20b-mxfp4.gguf")
 
 
+def test_that_a_file_whose_name_is_no_text_is_opened_under_its_own_name(page, session):
+    odd = dataclasses.replace(ENTRIES[0].summary, files=("/models/caf\udce9.gguf",))
+    session.library.show([dataclasses.replace(ENTRIES[0], name="caf\udce9.gguf", summary=odd)])
+    page.table.selectRow(0)
+    assert (page.table.filter.rowCount(), page.table.entries.rowCount()) == (1, 1)
+    assert page.open.isEnabled()
+    page.open.click()
+    assert ("open_model", "/models/caf\udce9.gguf") in session.wished
+
+
 def test_that_rows_that_come_in_leave_the_selection_where_it_is(page, session):
     session.library.show(ENTRIES[:2])
     page.table.selectRow(1)

@@ -106,10 +106,10 @@ def _items(entry: Entry) -> list[QStandardItem]:
 def _fill(item: QStandardItem, entry: Entry, column: int) -> None:
     """Everything that one cell answers."""
     name = COLUMNS[column]
-    text = text_of(entry, name)
+    text = _drawable(text_of(entry, name))
     item.setText(text)
     item.setData(_sort_key(entry, name, text), _SORT)
-    item.setToolTip(entry_words(entry) if name == "verdict" else "\n".join(entry.summary.files))
+    item.setToolTip(_drawable(entry_words(entry) if name == "verdict" else "\n".join(entry.summary.files)))
     item.setAccessibleText(f"{say(f'models.column.{name}')}: {text}")
     if name == "verdict":
         item.setForeground(ThemeManager.of_app().tokens.color(_tone(entry)))
@@ -191,7 +191,13 @@ def _sort_key(entry: Entry, column: str, text: str) -> float | str:
 def _haystack(entry: Entry) -> str:
     """What words are looked for in, behind the marks of the kinds that show the entry."""
     marks = "".join(_mark_of(shown) for shown in Shown if _is_shown(entry, shown))
-    return " ".join((marks, entry.path, *(text_of(entry, column) for column in COLUMNS), entry.summary.title))
+    words = (marks, entry.path, *(text_of(entry, column) for column in COLUMNS), entry.summary.title)
+    return _drawable(" ".join(words))
+
+
+def _drawable(text: str) -> str:
+    """Without what is no text (a name that is not UTF-8): Qt neither draws nor searches it."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _mark_of(shown: Shown) -> str:
@@ -233,10 +239,10 @@ def _is_shown(entry: Entry, shown: Shown) -> bool:
 
 
 class ModelsTable(QTableView):
-    """``opened(path)``: Enter or a double click on a model. ``selected`` when another row is current. ``seen(paths)``:
-    the rows that can be seen are others."""
+    """``opened(path: str)``: Enter or a double click on a model. ``selected`` when another row is current.
+    ``seen(paths)``: the rows that can be seen are others."""
 
-    opened = Signal(str)
+    opened = Signal(object)  # Qt's text would lose a name that is no text
     selected = Signal()
     seen = Signal(tuple)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import threading
 from dataclasses import dataclass, replace
 
@@ -40,6 +41,8 @@ class AlikeHeaders:
     def find(self, path: str) -> tuple[Summary, ModelInfo] | None:
         """The same summary and model under this path; None when its header has to be read."""
         try:
+            if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for ever
+                return None
             with open(path, "rb") as file:
                 key = (os.fstat(file.fileno()).st_size, _hash(file.read(_HEAD)))
                 with self._lock:
@@ -48,7 +51,7 @@ class AlikeHeaders:
                     return None
                 file.seek(seen.tail_start)
                 same = _hash(file.read(seen.tail_end - seen.tail_start)) == seen.tail_hash
-        except OSError:
+        except (OSError, ValueError):
             return None
         if not same:
             return None

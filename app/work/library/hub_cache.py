@@ -12,11 +12,10 @@ from pathlib import Path
 from app.common.problem import Problem, Severity
 from app.work.downloads.types import Cancelled, check_cancelled
 from app.work.library.types import FoundFile, Place, Source
-from app.work.library.walk import Limits, Walk, walk_folder
+from app.work.library.walk import Limits, Walk, begins_as_gguf, walk_folder
 
 _PREFIX = "models--"
 _INCOMPLETE = ".incomplete"
-_MAGIC = b"GGUF"
 _MOST_REPOSITORIES = 20_000
 
 
@@ -73,10 +72,5 @@ def _incomplete(blobs: Path, name: str, place: Place) -> Iterator[FoundFile]:
     except OSError:
         return
     for path in found:
-        try:
-            with open(path, "rb") as file:
-                is_model = file.read(4) == _MAGIC
-        except OSError:
-            continue
-        if is_model:
+        if begins_as_gguf(path):
             yield FoundFile(path, name, Source.HUGGING_FACE, str(place.path), unfinished=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from app.common.problem import ParamValue, Problem, Severity
 from app.work.downloads.types import Cancelled, check_cancelled
 from app.work.library.types import FoundFile, Place, Source
-from app.work.library.walk import Walk
+from app.work.library.walk import Walk, begins_as_gguf
 
 _MEDIA = re.compile(r"application/vnd\.ollama\.image\.(model|projector|adapter)")
 _DIGEST = re.compile(r"sha256[-:]([0-9a-f]{64})")
@@ -24,7 +24,6 @@ _USUAL_HOST, _USUAL_OWNER = "registry.ollama.ai", "library"
 _MOST_MANIFESTS = 5000
 _MOST_MANIFEST_BYTES = 1 << 20
 _MOST_BLOBS = 20_000
-_MAGIC = b"GGUF"
 
 
 def find_ollama(place: Place, walk: Walk, cancelled: Cancelled) -> Iterator[FoundFile]:
@@ -125,15 +124,7 @@ def _nameless(
         check_cancelled(cancelled)
         path = str(blobs / name)
         is_partial = _PARTIAL.fullmatch(name) is not None
-        if path in named or not (is_partial or _DIGEST.fullmatch(name)) or not _begins_as_gguf(path):
+        if path in named or not (is_partial or _DIGEST.fullmatch(name)) or not begins_as_gguf(path):
             continue
         note = None if is_partial else Problem("library_blob_unnamed", Severity.INFO, {})
         yield FoundFile(path, name[:19] + "…", Source.OLLAMA, str(place.path), unfinished=is_partial, note=note)
-
-
-def _begins_as_gguf(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) == _MAGIC
-    except OSError:
-        return False

@@ -25,7 +25,7 @@ from app.work.library.hub_cache import find_hub_cache
 from app.work.library.judge import Judge
 from app.work.library.ollama import find_ollama
 from app.work.library.plans import PlansToMake, next_of
-from app.work.library.store import LibraryStore
+from app.work.library.store import LibraryStore, Stamps, stamps_of
 from app.work.library.summary import HALF_CODE, summarise
 from app.work.library.types import Entry, EntryRole, FoundFile, Place, ScanNote, Source, Summary
 from app.work.library.walk import Limits, Walk, folder_of, walk_folder
@@ -82,7 +82,8 @@ def scan_library(
 @dataclass(frozen=True, slots=True)
 class _Read:
     """One file out of a place's thread. ``model`` and ``first`` (what is certain before the plan) only where somebody
-    has to judge it; ``is_again``: it is listed already, and its header was read once more for the plan."""
+    has to judge it; ``is_again``: it is listed already, and its header was read once more for the plan. ``before``: its
+    size and time when the reading began."""
 
     found: FoundFile
     summary: Summary
@@ -90,6 +91,7 @@ class _Read:
     inode: tuple[int, int] | None
     first: FileVerdict | None = None
     is_again: bool = False
+    before: Stamps | None = None
 
 
 class _PlaceReader:
@@ -239,11 +241,13 @@ class _Scanner:
         summary = self._store.summary(found.path)
         if summary is not None and _is_same_kind(summary, found) and not self.must_judge(summary):
             return _Read(found, summary, None, inode)
+        before = stamps_of((found.path,))
         summary, model = summarise(found, self._alike, self._texts)
         if model is None or self._judge is None or not self.must_judge(summary):
-            return _Read(found, summary, None, inode)
+            return _Read(found, summary, None, inode, before=before)
         first = self._judge.first_verdict(model)
-        return _Read(found, summary, model if len(self._plans) < self.options.kept_models else None, inode, first)
+        kept = model if len(self._plans) < self.options.kept_models else None
+        return _Read(found, summary, kept, inode, first, before=before)
 
     def read_again(self, found: FoundFile) -> _Read:
         """On a place's thread: a listed file with its model, for the plan."""
@@ -268,7 +272,7 @@ class _Scanner:
         if key in self._seen:
             return
         self._seen.add(key)
-        self._store.keep_summary(found.path, summary)
+        self._store.keep_summary(found.path, summary, read.before)
         signature, waits = summary.signature, self.must_judge(summary)
         verdict = read.first if waits or signature is None else self._store.verdicts(self._key).get(signature)
         self._entries[found.path] = Entry(

@@ -45,10 +45,11 @@ class LibraryStore:
             return None
         return kept[1]
 
-    def keep_summary(self, path: str, summary: Summary) -> None:
-        """Remember; not for a file whose parts cannot be looked at."""
+    def keep_summary(self, path: str, summary: Summary, before: Stamps | None = None) -> None:
+        """Remember; not for a file whose parts cannot be looked at, nor for one that was another ``before`` it was
+        read (a download that went on meanwhile)."""
         stamps = stamps_of(summary.files)
-        if stamps is not None:
+        if stamps is not None and (before is None or before[0] in stamps):
             self._files[path] = (stamps, summary)
             self._is_changed = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +19,12 @@ MOST_FILES = 20_000
 _ENDING = ".gguf"
 _UNFINISHED = (
     ".part", ".partial", ".incomplete", ".aria2", ".crdownload", ".download", ".downloading", ".!qb", ".tmp",
-    ".opdownload", ".bc!",
+    ".opdownload", ".bc!", ".jc!", ".!ut", ".xltd", ".td",
 )  # fmt: skip
 """What browsers and download programs append while a file is not whole."""
+_UNFINISHED_START = "downloading_"
+"""What LM Studio puts in front."""
+_MAGIC = b"GGUF"
 _CONTROL = ".aria2"
 _SKIPPED = frozenset({".git", "node_modules", "$recycle.bin", "system volume information", "__pycache__", ".venv"})
 _LATER_PART = re.compile(r".*-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE | re.DOTALL)
@@ -116,7 +120,7 @@ def _look_into(
                     break
                 if walk.entries % 1000 == 0:
                     check_cancelled(cancelled)
-                if (is_folder := _is_folder(entry)) or may_be_model(entry.name):
+                if (is_folder := _is_folder(entry)) or (may_be_model(entry.name) and _may_be_read(entry)):
                     names[entry.name] = is_folder
     except OSError as error:
         walk.tell(_unread(folder, error))
@@ -132,6 +136,32 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
+def _may_be_read(entry: os.DirEntry[str]) -> bool:
+    """A file, or a link whatever it leads to; pipes, sockets and devices hold no model, and opening one may wait for
+    ever."""
+    try:
+        return entry.is_symlink() or entry.is_file()
+    except OSError:
+        return True
+
+
+def begins_as_gguf(path: str) -> bool:
+    """Do the first bytes of this file say so? False for what is no file, or cannot be read."""
+    data = first_bytes(path, len(_MAGIC))
+    return data == _MAGIC
+
+
+def first_bytes(path: str, n_bytes: int) -> bytes:
+    """The beginning of a file; nothing of what is no file (opening a pipe waits for a writer) or cannot be read."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return b""
+        with open(path, "rb") as file:
+            return file.read(n_bytes)
+    except (OSError, ValueError):
+        return b""
+
+
 def may_be_model(name: str) -> bool:
     """Could this be a model, or half of one, by its name?"""
     lower = name.lower()
@@ -140,7 +170,8 @@ def may_be_model(name: str) -> bool:
 
 def is_unfinished(name: str) -> bool:
     """Does the name say that the file is half a download?"""
-    return name.lower().endswith(_UNFINISHED)
+    lower = name.lower()
+    return lower.endswith(_UNFINISHED) or lower.startswith(_UNFINISHED_START)
 
 
 def _is_listed(name: str, names: dict[str, bool]) -> bool:

@@ -142,6 +142,94 @@ def test_that_half_downloads_are_told_as_such(look, moe, tmp_path):
     assert "web page" in entry_words(found["e.gguf"])
 
 
+def test_that_half_files_of_lm_studio_and_other_programs_are_told_although_their_size_is_whole(look, moe, tmp_path):
+    names = (
+        "downloading_a.gguf",
+        "downloading_b.gguf.part",
+        "c.gguf.incomplete",
+        "d.gguf.downloading",
+        "e.gguf.xltd",
+        "f.gguf.!ut",
+        "g.gguf.baiduyun.p.downloading",
+    )
+    for name in names:
+        copy_sparse(moe, tmp_path / name)
+    found = by_name(look(tmp_path))
+    assert {name: found[name].summary.role for name in names} == dict.fromkeys(names, EntryRole.UNFINISHED)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_that_a_pipe_a_socket_or_a_folder_named_like_a_model_holds_nothing_up(look, moe, tmp_path):
+    os.mkfifo(tmp_path / "pipe.gguf")
+    (tmp_path / "link.gguf").symlink_to(tmp_path / "pipe.gguf")
+    (tmp_path / "folder.gguf").mkdir()
+    ollama = tmp_path / "ollama"
+    put_in_ollama(ollama, moe, "qwen3", "30b")
+    os.mkfifo(ollama / "blobs" / f"sha256-{'ab' * 32}")
+    put_in_hub_cache(tmp_path / "hub", moe, "a/b", "q.gguf")
+    os.mkfifo(tmp_path / "hub" / "models--a--b" / "blobs" / "x.incomplete")
+    copy_sparse(moe, tmp_path / "z.gguf")
+    places = (tmp_path, Place(ollama, Source.OLLAMA), Place(tmp_path / "hub", Source.HUGGING_FACE))
+    found = look(*places, silent_s=5.0)
+    assert not [note for note in found.notes if note.problem.code == "library_place_silent"]
+    assert {"z.gguf", "qwen3:30b", "link.gguf"} <= set(by_name(found))
+    assert by_name(found)["link.gguf"].summary.role is EntryRole.UNREADABLE
+    assert "pipe.gguf" not in by_name(found)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are UTF-16 here")
+def test_that_a_name_that_is_no_text_is_listed_and_remembered(look, moe, tmp_path):
+    folder = tmp_path / "names"
+    path = folder / os.fsdecode(b"caf\xe9.gguf")
+    try:
+        copy_sparse(moe, path)
+    except OSError:
+        pytest.skip("this file system takes only text")
+    first = look(folder)
+    assert first.files[0].is_model
+    assert look(folder).files == first.files
+    assert read_model(first.files[0].path).block_count == BLOCKS
+
+
+def test_that_a_folder_that_may_not_be_written_is_listed_like_any_other(look, moe, tmp_path):
+    path = copy_sparse(moe, tmp_path / "ro" / "m.gguf")
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    try:
+        assert look(path.parent).files[0].is_model
+    finally:
+        path.parent.chmod(0o755)
+
+
+@pytest.mark.slow
+def test_that_ten_thousand_other_files_hide_no_model(look, moe, tmp_path):
+    for number in range(10_000):
+        (tmp_path / f"{number}.txt").touch()
+    copy_sparse(moe, tmp_path / "zz.gguf")
+    found = look(tmp_path)
+    assert list(by_name(found)) == ["zz.gguf"]
+    assert not found.notes
+    assert found.entries == 10_001
+
+
+def test_that_a_file_that_changes_while_it_is_read_is_read_again_the_next_time(look, moe, tmp_path, monkeypatch):
+    path = copy_sparse(moe, tmp_path / "m" / "m.gguf")
+    with path.open("r+b") as file:
+        file.truncate(moe.stat().st_size - MIB)
+    real = scan_module.summarise
+
+    def summarise(found, *rest):
+        told = real(found, *rest)
+        with path.open("r+b") as file:
+            file.truncate(moe.stat().st_size)
+        return told
+
+    monkeypatch.setattr(scan_module, "summarise", summarise)
+    assert look(path.parent).files[0].summary.role is EntryRole.UNFINISHED
+    monkeypatch.setattr(scan_module, "summarise", real)
+    assert look(path.parent).files[0].is_model
+
+
 def test_that_a_finished_download_is_read_although_it_was_half_before(look, moe, tmp_path):
     copy_sparse(moe, tmp_path / "c.gguf")
     control = tmp_path / "c.gguf.aria2"
