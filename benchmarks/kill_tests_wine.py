@@ -84,8 +84,8 @@ def under_wine() -> Iterator[UnderWine | None]:
 def running(prefix: WinePrefix, engine: Path, screen: str) -> Iterator[UnderWine]:
     """The helper in a ready prefix, on a screen that is there; ends all of the prefix afterwards."""
     # The installed program has its modules compiled; the checkout belongs to Linux, so they lie in the prefix.
-    compiled = windows_path(prefix.folder / "compiled")
-    environment = prefix.environment((ROOT,), DISPLAY=screen, PYTHONPYCACHEPREFIX=compiled, PYTHONUTF8="1")
+    compiled = {"PYTHONPYCACHEPREFIX": windows_path(prefix.folder / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
+    environment = prefix.environment((ROOT,), DISPLAY=screen, PYTHONUTF8="1", **compiled)
     words = ["wine", windows_path(prefix.python), "-m", "benchmarks.kill_helper"]
     with subprocess.Popen(
         words, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
