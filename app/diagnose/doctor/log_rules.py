@@ -288,8 +288,13 @@ def _threads(facts: Facts, log: LogFacts) -> Iterator[Finding]:
     }
     if log.n_threads > len(cpu.cores) or (cpu.is_hybrid and log.n_threads > cpu.recommended_threads + 2):
         yield Finding("too_many_threads", Severity.WARNING, params, evidence, check="threads")
-    elif log.n_threads * 2 <= cpu.recommended_threads:
+    elif log.n_threads * 2 <= cpu.recommended_threads and not (facts.log_is_of_plan and _is_quiet(facts)):
         yield Finding("too_few_threads", Severity.WARNING, params, evidence, check="threads")
+
+
+def _is_quiet(facts: Facts) -> bool:
+    """Was the plan made quiet on purpose, with half the threads?"""
+    return facts.plan is not None and facts.plan.wishes.is_quiet
 
 
 def _prompt_cache(facts: Facts, log: LogFacts) -> Iterator[Finding]:
