@@ -8,6 +8,9 @@ import pytest
 
 from app.common.capabilities import Capabilities
 from app.common.paths import app_paths
+from app.diagnose.doctor.examine import examine
+from app.diagnose.doctor.log_facts import read_log
+from app.diagnose.doctor.types import Facts
 from app.engine.capabilities import FALLBACK
 from app.engine.locate import EngineBinary
 from app.hardware.free_now import FreeNow, with_free
@@ -153,3 +156,11 @@ def test_that_windows_may_slow_a_quiet_engine_down_and_no_other(model, laptop):
     for is_quiet in (False, True):
         plan = make_plan(inputs_for(model, laptop, is_quiet=is_quiet))
         assert launch_spec(plan, binary, laptop.cpu, app_paths(), "key").may_be_slowed is is_quiet
+
+
+def test_that_the_doctor_takes_few_threads_of_a_quiet_plan_for_what_they_are(model, laptop):
+    line = f"system_info: n_threads = 3 (n_threads_batch = 3) / {laptop.cpu.logical_count} | CPU : AVX2 = 1"
+    for is_quiet, expected in ((False, True), (True, False)):
+        inputs = inputs_for(model, laptop, is_quiet=is_quiet, n_threads=3)
+        told = Facts(laptop, inputs, make_plan(inputs), log=read_log([line]), log_is_of_plan=True)
+        assert ("too_few_threads" in {finding.code for finding in examine(told)}) is expected
