@@ -1,14 +1,17 @@
 """500 GGUF files listed with verdicts: cold (nothing remembered) and warm, beside a bare walk that reads the magic.
 
-    python -m benchmarks.library [FILES]
+    python -m benchmarks.library [FILES] [--alike]
 
-The files have real headers (tensor tables and vocabularies of public models, the weights are holes) in several
-quantisations, spread over folders. ``distinct`` counts different tensor tables: files that share one share a verdict.
+The files have real headers (tensor tables and vocabularies of public models, the weights are holes), spread over
+folders. No two are alike: other layers, experts, quantisations and vocabularies. ``--alike``: copies of nineteen
+models, as a person's folders hold them. Seconds are of the clock and of the processor; the second count on a busy
+machine.
 """
 
+import argparse
+import gc
 import os
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -19,34 +22,23 @@ from app.work.library.judge import Judge
 from app.work.library.scan import scan_library
 from app.work.library.store import LibraryStore
 from app.work.library.types import Place, Source
+from tests.tools.distinct_models import SOURCES, make_distinct
 from tests.tools.hardware_data import DATA
-from tests.tools.sparse_models import NAMES, make_sparse
 
 ROUNDS = 2
-SOURCES = tuple(name for name in NAMES[:18] if name not in ("deepseek-v3", "glm45-air"))
 HEADER = 32 << 20
 
 
-def make_files(root: Path, count: int) -> int:
-    """Copies of every model's header under many names; returns how many different models there are."""
-    originals = root.parent / "originals"
-    originals.mkdir()
-    made = []
-    for name in SOURCES:
-        path = originals / f"{name}.gguf"
-        try:
-            make_sparse(name, path)
-        except ValueError:
-            continue
-        made.append(path)
+def make_alike(root: Path, count: int) -> None:
+    """Copies of every model's header under many names."""
+    made = make_distinct(root.parent / "originals", len(SOURCES))
     for number in range(count):
         source = made[number % len(made)]
         target = root / f"folder-{number % 23}" / f"{source.stem}-{number}.gguf"
-        target.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         with source.open("rb") as old, target.open("wb") as new:
             new.write(old.read(HEADER))
             new.truncate(source.stat().st_size)
-    return len(made)
 
 
 def bare_walk(root: Path) -> int:
@@ -60,35 +52,63 @@ def bare_walk(root: Path) -> int:
     return found
 
 
-def timed(work) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+class Times:
+    """Clock and processor seconds since the start, by what was reached."""
+
+    def __init__(self) -> None:
+        self.reached: dict[str, list[tuple[float, float]]] = {}
+        self.start()
+
+    def start(self) -> None:
+        self._clock, self._processor = time.perf_counter(), time.process_time()
+
+    def note(self, what: str) -> None:
+        now = (time.perf_counter() - self._clock, time.process_time() - self._processor)
+        self.reached.setdefault(what, []).append(now)
+
+
+def look(root: Path, store: Path, judge: Judge, times: Times, kind: str, count: int) -> None:
+    """One search: noted when every file is listed with its first verdict, and when every plan has been made."""
+    listed: set[str] = set()
+
+    def on_batch(new) -> None:
+        before = len(listed)
+        listed.update(entry.path for entry in new)
+        if before < count == len(listed):
+            times.note(f"{kind}, all listed with first verdicts")
+
+    gc.collect()
+    times.start()
+    found = scan_library((Place(root, Source.FOLDER),), judge, LibraryStore(store), lambda: False, on_batch)
+    times.note(f"{kind}, with the verdicts of plans")
+    assert len(found.files) == count
+    assert all(e.verdict is not None and not e.verdict.is_first for e in found.files), "every file has its verdict"
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-    judge = Judge(load_snapshot(DATA / "laptop-rtx4080-i7-13700h.json"), capabilities_of(None))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="?", type=int, default=500)
+    parser.add_argument("--alike", action="store_true")
+    options = parser.parse_args()
+    judge, times = Judge(load_snapshot(DATA / "laptop-rtx4080-i7-13700h.json"), capabilities_of(None)), Times()
+    gc.disable()  # as the window does, which collects in its pauses
     with tempfile.TemporaryDirectory() as folder:
         root, store = Path(folder) / "models", Path(folder) / "library.json"
-        root.mkdir()
-        distinct = make_files(root, count)
-        place = (Place(root, Source.FOLDER),)
-
-        def scan() -> None:
-            found = scan_library(place, judge, LibraryStore(store), lambda: False)
-            assert len(found.files) == count
-            assert all(entry.verdict is not None for entry in found.files), "every file has a verdict"
-
-        bare, cold, warm = [], [], []
+        (make_alike if options.alike else make_distinct)(root, options.files)
         for _ in range(ROUNDS):
-            bare.append(timed(lambda: bare_walk(root)))
+            times.start()
+            bare_walk(root)
+            times.note("os.walk and the magic")
             store.unlink(missing_ok=True)
-            cold.append(timed(scan))
-            warm.append(timed(scan))
-    print(f"{count} files of {distinct} models, seconds, best and median of {ROUNDS} rounds in turn (disk cache warm)")
-    for what, times in (("os.walk and the magic", bare), ("cold, with verdicts", cold), ("warm, with verdicts", warm)):
-        print(f"  {what:24}{min(times):8.3f}{statistics.median(times):8.3f}")
+            look(root, store, judge, times, "cold", options.files)
+            look(root, store, judge, times, "warm", options.files)
+    print(f"{options.files} files, best and median of {ROUNDS} rounds (disk cache warm): clock s, processor s")
+    for what, found in times.reached.items():
+        if what == "warm, all listed with first verdicts":
+            continue
+        clock, processor = zip(*found, strict=True)
+        figures = (min(clock), statistics.median(clock), min(processor), statistics.median(processor))
+        print(f"  {what:40}" + "".join(f"{figure:9.3f}" for figure in figures))
 
 
 if __name__ == "__main__":

@@ -30,9 +30,9 @@ class _Arena:
         sizes = self.sizes
         best = len(sizes) - 1
         best_size = _ENDLESS
-        for i in range(best):
-            if n_bytes <= sizes[i] <= best_size:
-                best, best_size = i, sizes[i]
+        for i, size in enumerate(sizes):  # the endless one is the last, and no better than itself
+            if n_bytes <= size <= best_size:
+                best, best_size = i, size
         address = self.starts[best]
         if sizes[best] == n_bytes:
             del self.starts[best], sizes[best]
@@ -89,16 +89,19 @@ class Allocator:
             if tensor.is_pending:
                 self._place(tensor, tensor.backend)
         self._count(nodes)
+        place, release = self._place, self._release
         for node, backend in nodes:
-            for parent in node.srcs:
+            srcs = node.srcs
+            for parent in srcs:
                 if parent.is_pending:
-                    self._place(parent, backend)
+                    place(parent, backend)
             if node.is_pending:
-                self._place(node, backend)
-            for parent in node.srcs:
-                parent.n_children -= 1
-                if not parent.n_children and not parent.n_views:
-                    self._release(parent)
+                place(node, backend)
+            for parent in srcs:
+                parent.n_children = left = parent.n_children - 1
+                # a weight or a cache has no memory here to give back
+                if not left and not parent.n_views and (parent.root is not None or parent.is_allocated):
+                    release(parent)
 
     def _count(self, nodes: Sequence[tuple[Tensor, int]]) -> None:
         """Children and views; graph inputs are placed before anything could take their memory."""

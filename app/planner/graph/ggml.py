@@ -69,8 +69,13 @@ class Graph:
             return
         tensor.is_seen = True
         for src in tensor.srcs:
-            if not src.is_seen:
+            if src.is_seen:
+                continue
+            if src.srcs:
                 self.expand(src)
+            else:  # weights, caches and inputs, half of all: without a call of their own
+                src.is_seen = True
+                (self.nodes if src.op else self.leafs).append(src)
         (self.nodes if tensor.op else self.leafs).append(tensor)
 
 

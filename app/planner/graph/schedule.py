@@ -43,7 +43,8 @@ class Scheduler:
             return
         for tensor in graph.leafs:
             if tensor.backend < 0:
-                tensor.backend = self._known(tensor)
+                home = tensor.home
+                tensor.backend = self._known(tensor) if home is None else home
         for tensor in graph.nodes:
             if tensor.backend < 0:
                 tensor.backend = self._known(tensor)
@@ -102,7 +103,7 @@ class Scheduler:
         for node in nodes:
             if node.op not in VIEWS:
                 backend = node.backend
-                if backend != current or (inputs and any(s.is_weight and s.backend != current for s in node.srcs)):
+                if backend != current or (inputs and _reads_weights_elsewhere(node, current)):
                     self._flush(pending, inputs, current)
                     pending, inputs, current = [], [], backend
                 for i, src in enumerate(node.srcs):
@@ -151,6 +152,13 @@ class Scheduler:
                 twin.backend, twin.is_input, twin.is_output = tensor.backend, True, True
                 made.append(twin)
         return made
+
+
+def _reads_weights_elsewhere(node: Tensor, backend: int) -> bool:
+    for src in node.srcs:  # noqa: SIM110 - a generator costs twice as much, and this is asked of every node
+        if src.is_weight and src.backend != backend:
+            return True
+    return False
 
 
 def _keeper(product: Tensor) -> Tensor:
