@@ -57,7 +57,7 @@ is_worth_a_look = looks_for((
     "undefined", "refused", "virus", "no such", "mismatch", "hang", "xid", "no longer", "status=", "no gguf",
     "no device", "re-processing", "tensilelib", "expected", "no backends", "must ", "version", "without",
     "duplicate", "adapter", "reset", "extremely", "blocked", "row ", "fatal", "panic", "exception", "traceback",
-    "contain mtp",
+    "contain mtp", "json schema", "got exc", "does not support", "needs", "clip model",
     "sigabrt", "sigsegv", "violation", "0xc0", "double free", "free()", "stack smashing", "timed out", "driver",
     "nvidia-container", "memory pressure", "oom_score", "correctly", "server socket", "recognized",
 ), foreign=True)  # fmt: skip
@@ -153,7 +153,8 @@ def _nearer(failure: Problem | None, run: _Run, lines: Sequence[CleanLine]) -> P
     """What says little may be half of a line that a terminal has broken."""
     if run.is_ready or failure is None or failure.code not in GENERIC:
         return failure
-    for joined in unwrapped(lines):
+    first = run.hits[0].index
+    for joined in unwrapped(lines[max(0, first - _LEADING_LINES) : first + _EXIT_LINES]):
         again = _last_run(joined)
         better = None if again is None else _failure_of(again, joined)
         if better is not None and better.code not in GENERIC:

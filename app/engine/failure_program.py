@@ -102,6 +102,7 @@ LIBRARIES = (
 FALLBACKS = (
     rule("model_load_failed", r"error loading model: (?P<why>.+)"),
     rule("context_failed", r"failed to initialize the context: (?P<why>.+)"),
+    rule("mmproj_unknown", r"(?P<why>Failed to load CLIP model from .+)"),
     rule(
         "model_load_failed",
         r"failed to load multimodal model, (?P<why>.+)|failed to load (?:draft model|lora adapter),? (?P<other>.+)",

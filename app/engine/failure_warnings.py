@@ -147,6 +147,13 @@ REQUESTS: tuple[Rule, ...] = (
         running=True,
     ),
     rule(
+        "grammar_bad",
+        r"(?P<why>(?:error parsing grammar: |[Ff]ailed to parse grammar|Unexpected empty grammar stack"
+        r"|error initializing grammar sampler|invalid grammar: |unsupported grammar, "
+        r"|JSON schema (?:error|conversion failed))" + _TO_QUOTE + ")",
+        running=True,
+    ),
+    rule(
         "chat_template_request",
         r"(?:^|\"message\": ?\"|xception: |rror: |what\(\): +)(?P<why>(?:Conversation roles must alternate"
         r"|Value is not (?:callable|iterable)|Unknown (?:method|filter|test|statement): |System message must be at"
@@ -161,18 +168,20 @@ REQUESTS: tuple[Rule, ...] = (
         running=True,
     ),
     rule(
-        "grammar_bad",
-        r"(?P<why>(?:error parsing grammar: |[Ff]ailed to parse grammar|Unexpected empty grammar stack"
-        r"|error initializing grammar sampler|invalid grammar: |unsupported grammar, ).*)",
-        running=True,
-    ),
-    rule(
         "media_unsupported",
         r"(?P<why>(?:image|audio|video) input is not supported|model does not support multimodal requests)",
         running=True,
     ),
     rule("router_model_failed", r"model name=(?P<name>\S{1,200}) failed to load", running=True),
     rule("request_failed", r"(?P<why>(?:Invalid input batch|Compute error)\..*)", running=True),
+    rule(
+        "request_refused",
+        r"got exception: \{\"error\":\{\"code\":\d{3},\"message\":\"(?P<why>"
+        + _TO_QUOTE
+        + r")|(?P<other>This server does not support [^\"]+)",
+        lambda m, _: {"why": m["why"] or m["other"]},
+        running=True,
+    ),
 )
 """server-context.cpp:3380-4040, server-common.cpp:1197-1478, server-task.cpp:1743-1783 and common/chat.cpp."""
 

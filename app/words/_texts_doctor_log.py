@@ -148,6 +148,15 @@ _PROGRAM: Entries = {
         "This llama-server was built without TLS. Leave out the certificate options, or use a build with OpenSSL.",
         "该 llama-server 编译时未包含 TLS。请去掉证书参数，或使用带 OpenSSL 的版本。",
     ),
+    "problem.tls_files_bad": (
+        "The server could not start to listen with TLS on port {port}: its certificate or key cannot be used, or the port "
+        "is taken. Check both files (--ssl-cert-file, --ssl-key-file), or do without TLS.",
+        "服务器无法在端口 {port} 上以 TLS 监听：证书或密钥不可用，或端口已被占用。请检查这两个文件（--ssl-cert-file、--ssl-key-file），或不使用 TLS。",
+    ),
+    "doctor.detail.host_maybe": (
+        "If no program listens there, {host} is not an address of this computer: use 127.0.0.1 or 0.0.0.0.",
+        "如果没有程序在监听，则 {host} 不是这台电脑的地址：请使用 127.0.0.1 或 0.0.0.0。",
+    ),
     "problem.rpc_version": (
         "llama-server and the RPC server are of different versions ({why}). Use the same build on both computers.",
         "llama-server 与 RPC 服务器的版本不同（{why}）。请在两台电脑上使用同一版本。",
@@ -190,6 +199,10 @@ _REQUESTS: Entries = {
     "problem.grammar_bad": (
         "The grammar or JSON schema of a request could not be used ({why}). Make it simpler, or use a newer build.",
         "请求中的语法或 JSON schema 无法使用（{why}）。请简化它，或使用更新的版本。",
+    ),
+    "problem.request_refused": (
+        "The server refused a request: {why}. The program that sent it has to ask otherwise.",
+        "服务器拒绝了一个请求：{why}。发送该请求的程序需要修改请求内容。",
     ),
     "problem.media_unsupported": (
         "A request had a picture or sound, and no projector is loaded ({why}). Give the model's mmproj file (--mmproj).",

@@ -17,6 +17,7 @@ _STAGE_OF_CODE = {"weights_oom": "weights", "kv_oom": "kv", "compute_oom": "comp
 _PROGRAM_DETAILS = {"engine_dll_missing": "dll", "engine_dll_wrong": "dll_mixed", "engine_crashed": "crash_start"}
 """What Windows' own codes mean most often."""
 _LONGEST_LINE = 300
+_OWN_HOSTS = ("127.0.0.1", "localhost", "0.0.0.0", "::", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,8 @@ def _details(finding: Finding) -> list[str]:
         details.append(say("doctor.detail.spill"))
     if finding.code in _PROGRAM_DETAILS and str(params.get("code") or "0x").startswith("0x"):
         details.append(say(f"doctor.detail.{_PROGRAM_DETAILS[finding.code]}"))
+    if finding.code == "port_in_use" and params.get("host") not in (None, *_OWN_HOSTS):
+        details.append(say("doctor.detail.host_maybe", host=params["host"]))
     if finding.code == "unknown_argument" and params.get("new"):
         details.append(say("doctor.detail.new_flag", new=params["new"]))
     if finding.code == "override_unmatched" and params.get("names"):

@@ -98,6 +98,7 @@ class LogFacts:
     idle_gpu: str | None = None
     """A card that the engine found while it put no layer of the model on any."""
     answer: AnswerSeen | None = None
+    uses_tls: bool = False
     n_refused: int = 0
     """Requests without the right key."""
     has_error_lines: bool = False
@@ -153,6 +154,7 @@ def read_log(lines: Iterable[str], cut_bytes: int = 0) -> LogFacts:
         decode_tps=tuple(figures.decode_tps[-50:]),
         idle_gpu=figures.gpu if figures.offloaded == 0 else None,
         answer=figures.answer(),
+        uses_tls=figures.uses_tls,
         n_refused=figures.n_refused,
         has_error_lines=any(line.level == "E" or _ERROR.match(line.text) for line in clean),
         suspects=_suspects(clean),
@@ -165,8 +167,8 @@ def read_log(lines: Iterable[str], cut_bytes: int = 0) -> LogFacts:
 _has_figure = looks_for(
     (
         "exit", "stop", "interrupt", "system_info", "cache state", "context size reduced", "eval time", "offloaded ",
-        "invalid api key", "_reason", '"content"', "completion_tokens", "evice", "ggml_vulkan", "loading model '",
-        "loaded meta data",
+        "invalid api key", "running with ssl", "_reason", '"content"', "completion_tokens", "evice", "ggml_vulkan",
+        "loading model '", "loaded meta data",
     )
 )  # fmt: skip
 
@@ -187,6 +189,7 @@ class _Figures:
         self.gpu: str | None = None
         self.offloaded: int | None = None
         self.n_refused = 0
+        self.uses_tls = False
         self._said: dict[str, str] = {}
 
     def take(self, line: CleanLine) -> None:
@@ -210,6 +213,8 @@ class _Figures:
         elif "offloaded " in text and (found := _OFFLOADED.search(text)) is not None:
             self.offloaded = int(found["n"])
             self.lines_of["offloaded"] = line.raw[:_LONGEST]
+        elif "running with SSL" in text:
+            self.uses_tls = True
         elif "Invalid API Key" in text:
             self.n_refused += 1
             self.lines_of["key"] = line.raw[:_LONGEST]

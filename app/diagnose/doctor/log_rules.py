@@ -22,7 +22,7 @@ _USUAL_ENDS = frozenset({0, -2, -15, 130, 143, 0xC000013A, -1073741510})
 _TIMEOUT = 124
 """What timeout(1) says when it has ended the program itself."""
 _ENDS_WITHOUT_WORDS = frozenset({"engine_killed", "engine_crashed", "engine_cpu_unsupported"})
-_NOTES = frozenset({"prompt_reread", "prompt_cache_too_small"})
+_NOTES = frozenset({"prompt_reread", "prompt_cache_too_small", "request_refused"})
 """What costs time and stops nothing."""
 _LEAST_REFUSED = 3
 """A program asks again and again; a person who mistyped the key once does not."""
@@ -68,10 +68,21 @@ def failure_finding(facts: Facts) -> Finding | None:
     problem = _failure(facts)
     if problem is None:
         return None
+    if problem.code == "port_in_use" and facts.log is not None:
+        problem = _not_the_port(problem, facts.log)
     if problem.code == "unknown_argument":
         new = new_spelling(str(problem.params.get("argument")), facts.capabilities)
         problem = replace(problem, params={**problem.params, "new": new})
     return as_finding(problem, Severity.ERROR)
+
+
+def _not_the_port(problem: Problem, log: LogFacts) -> Problem:
+    """The engine says no more than that it cannot listen. Port 0, any free one, is never taken: then the address is not
+    this computer's, or the server cannot read its certificate (cpp-httplib's ``is_valid``)."""
+    host, port = problem.params.get("host"), problem.params.get("port")
+    if log.uses_tls:
+        return replace(problem, code="tls_files_bad", params={"host": host, "port": port})
+    return replace(problem, code="host_unknown", params={"host": host}) if port == "0" else problem
 
 
 def _failure(facts: Facts) -> Problem | None:

@@ -7,7 +7,7 @@ import re
 _HIDDEN = "***"
 _KEYS = re.compile(
     r"(?P<lead>(?:--?api[-_]?key(?:-file)?[ =:\"',]+|(?:LLAMA_)?API_?KEY[ =:\"']+|Bearer +|--hf-token[ =]+|-hft +"
-    r"|\"?api_key\"?[ =:]+\"?))(?P<secret>[^\s\"',]{3,})",
+    r"|\"?api_key\"?[ =:]+\"?))(?P<secret>(?!error:|expected |invalid )[^\s\"',]{3,})",
     re.IGNORECASE,
 )
 _TOKENS = re.compile(r"\b(?:sk-[A-Za-z0-9_-]{8,}|hf_[A-Za-z0-9]{8,}|ghp_[A-Za-z0-9]{8,})\b")
