@@ -51,6 +51,7 @@ def test_that_nothing_is_called_an_error_in_a_run_that_went_well():
     assert {name: codes for name, codes in errors.items() if codes} == {}
 
 
+@pytest.mark.slow
 def test_that_no_line_that_tells_a_cause_is_passed_over_by_the_first_look():
     tables = [rule.pattern for rule in (*RULES, *WARNINGS)]
     lines = {clean_line(line).text for log in FAILED for line in log.lines}
