@@ -120,6 +120,14 @@ def test_that_verdicts_that_come_later_leave_the_selection_and_the_file_under_it
     assert not resets
 
 
+def test_that_columns_are_as_wide_as_what_comes_in(page, session):
+    session.library.show((), scanning=True)
+    session.library.show(ENTRIES, scanning=True)
+    for name in ("verdict", "speed", "size"):
+        column = COLUMNS.index(name)
+        assert page.table.columnWidth(column) >= page.table.sizeHintForColumn(column), name
+
+
 def test_that_the_search_is_told_which_files_can_be_seen(page, session):
     many = [dataclasses.replace(ENTRIES[0], summary=dataclasses.replace(ENTRIES[0].summary, files=(f"/m/{n:03}",)))
             for n in range(200)]  # fmt: skip

@@ -132,6 +132,7 @@ class ModelsPage(QWidget):
         self.words.textChanged.connect(self._timer.start)
         self.words.returnPressed.connect(self._on_filter_entered)
         self._timer.timeout.connect(self._filter)
+        self._fitting.timeout.connect(self._fit_now)
         self.shown.currentIndexChanged.connect(self._filter)
         self.scan.clicked.connect(self._on_scan)
         self.download.clicked.connect(self._on_download)
@@ -174,10 +175,16 @@ class ModelsPage(QWidget):
             self.table.tell_seen()
 
     def _fit_columns(self) -> None:
-        """At once when a search has ended, now and then while files come in."""
+        """At once when a search has ended or the first files are there, then once a second while more come in."""
         if not self._library.is_scanning or not self._fitting.isActive():
+            self._fit_now()
+
+    @Slot()
+    def _fit_now(self) -> None:
+        if self.table.filter.rowCount():
             self.table.fit_columns()
-            self._fitting.start()
+            if self._library.is_scanning:
+                self._fitting.start()
 
     @Slot()
     def _show_places(self) -> None:
