@@ -5,6 +5,7 @@ Two things keep the ``unit`` stage (``-m "not slow"``) short without leaving any
 ``slow`` stage, where its tests run once more.
 """
 
+import gc
 import itertools
 import os
 import random
@@ -57,6 +58,15 @@ def pytest_collection_modifyitems(config, items):
         for case in cases:
             if case.nodeid not in stays:
                 case.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish(session):
+    """Without a window: what was imported and collected is not looked through again, and what plans leave behind only
+    now and then, a ninth of the time of the tests that plan. Files and sockets left open are told all the same, at the
+    latest at the end of the run. With one, tests/qt/conftest.py decides, and the window itself (app/ui/garbage.py)."""
+    if not session.config.pluginmanager.has_plugin("pytest-qt"):
+        gc.freeze()
+        gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
