@@ -103,6 +103,7 @@ def test_that_a_file_to_compare_with_that_is_none_is_bad_input(run, tmp_path):
     assert "x.json" in said.sentence
 
 
+@pytest.mark.slow
 def test_that_a_plan_counts_on_the_speed_that_was_measured_here(run, moe, monkeypatch):
     monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled, caches: 50.0)
     run("machine", "--measure")
@@ -114,6 +115,7 @@ def test_that_a_plan_counts_on_the_speed_that_was_measured_here(run, moe, monkey
     assert slow is None or slower < slow
 
 
+@pytest.mark.slow
 def test_that_measuring_on_request_is_kept_for_the_next_look(run, monkeypatch):
     monkeypatch.setattr("app.work.machine.measure_ram_read_gbs", lambda cpus, cancelled, caches: 43.21)
     assert run("machine", "--measure", "--json").json["memory"]["measured_gbs"] == 43.21

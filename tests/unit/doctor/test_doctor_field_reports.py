@@ -23,6 +23,7 @@ def said(finding):
     return " ".join((told.sentence, *told.details, told.check or "", told.fix or ""))
 
 
+@pytest.mark.slow
 def test_that_gpu_13_a_card_that_overflows_into_shared_memory_is_told_with_what_to_free(q3_header):
     before = {"gpu.CUDA0.shared": 120.0 * MIB, "gpu.CUDA0.used": 11900.0 * MIB, "tok.decode": 38.0}
     now = {"gpu.CUDA0.shared": 2100.0 * MIB, "gpu.CUDA0.used": 12050.0 * MIB, "tok.decode": 3.5}

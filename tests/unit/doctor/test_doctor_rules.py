@@ -30,6 +30,7 @@ SPILL = samples(
 )
 
 
+@pytest.mark.slow
 def test_that_memory_moved_by_windows_is_told_with_what_to_move(q3_header):
     told = facts(q3_header, snapshot=snapshot(card()), samples=SPILL)
     finding = one(told, "spill_windows")
@@ -123,6 +124,7 @@ def test_that_a_slow_run_is_seen_in_its_log_too():
     assert codes(Facts(log=read_log([prompt]))) == []
 
 
+@pytest.mark.slow
 def test_that_out_of_memory_in_an_answer_tells_how_deep_it_was(q3_header):
     lines = ["I srv  llama_server: listening on http://127.0.0.1:1", "E CUDA error: out of memory"]
     rows = samples(

@@ -75,6 +75,7 @@ def _wrong(tmp_path, logs, wrap, encoding="utf-8", ending="\n"):
 
 
 @pytest.mark.parametrize("name", WRAPS)
+@pytest.mark.share(2)
 def test_that_what_stands_around_the_lines_hides_no_cause(tmp_path, name):
     start = list(WRAPS).index(name)
     assert list(_wrong(tmp_path, LOGS[start % 23 :: 23], WRAPS[name])) == []

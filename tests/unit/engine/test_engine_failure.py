@@ -150,6 +150,7 @@ def _may_begin_anywhere(parsed):
 
 
 @pytest.mark.parametrize("rule", [*RULES, *WARNINGS], ids=lambda rule: rule.code)
+@pytest.mark.share(12)
 def test_that_no_pattern_needs_the_square_of_a_lines_length(rule):
     assert _may_begin_anywhere(re_parser.parse(r"a|(b|.*c)"))
     assert not _may_begin_anywhere(re_parser.parse(rule.text))

@@ -73,6 +73,7 @@ def test_that_a_card_too_many_gains_nothing(real_headers):
     assert gain_text(answer) == "writes no faster"
 
 
+@pytest.mark.slow
 def test_that_rpc_servers_leave_the_prompt_open(real_headers):
     answer = _answer(_inputs(real_headers["deepseek-v2-lite"], 5, 3, known=False, kind=DeviceKind.RPC))
     assert answer.decode is Worth.FASTER

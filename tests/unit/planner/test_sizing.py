@@ -49,6 +49,7 @@ def test_that_a_file_of_the_size_that_is_said_to_fit_does_fit(real_headers):
     assert _problem(_plan(smaller, n_ctx=8192), "does_not_fit_memory") is None
 
 
+@pytest.mark.slow
 def test_that_a_context_larger_than_memory_is_answered_with_one_that_fits(real_headers):
     model = real_headers["qwen3-30b"]
     devices = replace(SMALL, ram=replace(SMALL.ram, free_bytes=13 * GIB))

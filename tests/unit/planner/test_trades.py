@@ -35,6 +35,7 @@ def _named(offers, code, value=None):
     return next((t for t in offers if t.code == code and value in (None, t.value)), None)
 
 
+@pytest.mark.slow
 def test_that_a_smaller_cache_type_is_offered_with_what_it_frees_gains_and_costs(real_headers):
     inputs = _inputs(real_headers["qwen3-30b"], 8)
     offer = _named(_offers(inputs), "kv_type", "q8_0")
@@ -86,6 +87,7 @@ def test_that_the_best_plan_of_any_machine_leaves_no_free_gain(real_headers, see
     assert not [trade for trade in trades(inputs, plan) if trade.is_free]
 
 
+@pytest.mark.slow
 def test_that_a_plan_which_leaves_vram_unused_is_offered_the_best_one(real_headers):
     offers = _offers(_inputs(real_headers["qwen3-30b"], 10, preset="experts-cpu"))
     assert offers[0].code == "preset"

@@ -67,6 +67,7 @@ def listener():
         yield taken.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_that_a_card_that_another_program_fills_is_answered_with_more_expert_layers_in_ram(model, laptop):
     before = make_plan(_inputs(model, laptop))
     assert fits_now(before)

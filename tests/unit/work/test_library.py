@@ -68,6 +68,7 @@ def by_name(found):
     return {entry.name: entry for entry in found.files}
 
 
+@pytest.mark.slow
 def test_that_each_file_gets_the_verdict_of_this_machine(look, moe, snapshot):
     def verdict(gpu_mib, ram_mib, **wishes):
         (entry,) = look(moe.parent, judge=judge_for(snapshot, gpu_mib, ram_mib, **wishes)).files
@@ -438,6 +439,7 @@ def test_that_files_are_listed_at_once_and_get_the_verdicts_of_their_plans_after
     assert all(entry.verdict.is_first and entry.verdict.decode_tps is None for entry in listed.values())
 
 
+@pytest.mark.slow
 def test_that_the_plans_of_files_that_are_seen_are_made_first(look, five, tmp_path, snapshot, monkeypatch):
     planned = []
     real = Judge.verdict

@@ -144,6 +144,7 @@ def test_that_runs_of_another_computer_or_of_a_card_that_is_gone_do_not_count(st
     assert both.speed.n_runs == 1
 
 
+@pytest.mark.slow
 def test_that_one_odd_run_among_repetitions_changes_little(store, laptop, model):
     usual = [(20, 90.0, 100, 24.0)] * 4
     _learn(store, model, laptop, _watch(*usual, (20, 90.0, 100, 3.0)))
