@@ -239,4 +239,11 @@ _CHECKS: Entries = {
     ),
 }
 
-ENTRIES: Entries = {**_GPU, **_FILES, **_PROGRAM, **_REQUESTS, **_CHECKS}
+_FIXES: Entries = {
+    "fix.no_mmproj": ("Leave the projector out", "不使用投影文件"),
+    "fix.no_draft": ("Leave the draft model out", "不使用草稿模型"),
+    "fix.no_lora": ("Leave the adapter out", "不使用适配器"),
+    "fix.extra_added": ("Add {put}", "添加 {put}"),
+}
+
+ENTRIES: Entries = {**_GPU, **_FILES, **_PROGRAM, **_REQUESTS, **_CHECKS, **_FIXES}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from app.common.capabilities import Capabilities
 from app.common.problem import ParamValue
@@ -17,6 +18,7 @@ from app.planner.types import RAM
 _CARD_OOM = frozenset({"vram_oom_cuda", "vram_oom_vulkan", "vram_oom_device", "weights_oom", "kv_oom", "compute_oom"})
 _RAM_OOM = frozenset({"host_oom", "commit_limit", "engine_killed", "ram_full", "ram_swapping"})
 _ENOUGH_RAM_SHARE = 0.15
+_LEAST_UBATCH = 64
 _MOVES = frozenset({"override_tensor", "cpu_moe", "n_cpu_moe", "n_cpu_ffn"})
 
 
@@ -176,6 +178,36 @@ def _flash_attention(finding: Finding, facts: Facts) -> Fix | None:
     return other_wishes(facts, "flash_attn", flash_attn="on")
 
 
+def _default_cache(finding: Finding, facts: Facts) -> Fix | None:
+    return other_wishes(facts, "kv_type", {"kv_type": "f16"}, cache_type_k="f16", cache_type_v="f16")
+
+
+def _not_mapped(finding: Finding, facts: Facts) -> Fix | None:
+    return other_wishes(facts, "load_mode", {"load_mode": "none"}, load_mode="none")
+
+
+def _shorter_steps(finding: Finding, facts: Facts) -> Fix | None:
+    """A card that a watchdog resets gets less to do at once."""
+    half = facts.plan.wishes.n_ubatch // 2 if facts.plan is not None else 0
+    return other_wishes(facts, "ubatch", n_ubatch=half) if half >= _LEAST_UBATCH else None
+
+
+def _without_file(code: str, **none: Any) -> Callable[[Finding, Facts], Fix | None]:
+    """The plan without the file beside the model that does not go with it."""
+    return lambda finding, facts: other_wishes(facts, code, **none)
+
+
+def _without_flags(*starts: str) -> Callable[[Finding, Facts], Fix | None]:
+    """The plan without the extra options that begin like this."""
+    return lambda finding, facts: _without(facts, lambda option: (option.flag or "").startswith(starts))
+
+
+def _with_jinja(finding: Finding, facts: Facts) -> Fix | None:
+    if facts.plan is None or facts.capabilities is None or not facts.capabilities.has("--jinja"):
+        return None
+    return other_wishes(facts, "extra_added", {"put": "--jinja"}, extra=(*facts.plan.wishes.extra, "--jinja"))
+
+
 def _other_port(finding: Finding, facts: Facts) -> Fix | None:
     return other_port(facts)
 
@@ -212,6 +244,18 @@ _CURES: Mapping[str, Callable[[Finding, Facts], Fix | None]] = {
     "mlock_limit_low": _no_lock,
     "repacked_twice": _read_not_mapped,
     "v_cache_needs_fa": _flash_attention,
+    "cache_type_unfit": _default_cache,
+    "mmap_refused": _not_mapped,
+    "gpu_lost": _shorter_steps,
+    "mmproj_mismatch": _without_file("no_mmproj", mmproj_path=None),
+    "mmproj_unknown": _without_file("no_mmproj", mmproj_path=None),
+    "draft_mismatch": _without_file("no_draft", draft_path=None, mtp=False),
+    "lora_mismatch": _without_file("no_lora", lora_paths=()),
+    "split_mode_unsupported": _without_flags("-sm", "--split-mode"),
+    "ssl_not_built": _without_flags("--ssl"),
+    "tls_files_bad": _without_flags("--ssl"),
+    "chat_template_bad": _without_flags("--chat-template"),
+    "tools_need_jinja": _with_jinja,
     "slow_decode": _best_preset,
     "context_reduced": _best_preset,
 }

@@ -285,6 +285,10 @@ _CHANGED_BY_FIXES = (
 )  # fmt: skip
 
 
+_FILES_DROPPED = ("mmproj_path", "draft_path", "lora_paths", "mtp")
+"""What a fix only ever leaves out; the option's value is then empty."""
+
+
 def changed_options(before: Plan, after: Plan) -> dict[str, str]:
     """The options of ``plan`` (docs/cli.md) that differ, with their new values."""
     changed = {}
@@ -292,6 +296,9 @@ def changed_options(before: Plan, after: Plan) -> dict[str, str]:
         value = getattr(after.wishes, name)
         if value != getattr(before.wishes, name):
             changed[WISH_OPTIONS[name]] = "auto" if value is None else str(value)
+    for name in _FILES_DROPPED:
+        if getattr(after.wishes, name) != getattr(before.wishes, name):
+            changed[WISH_OPTIONS[name]] = ""
     if after.wishes.extra != before.wishes.extra:
         changed["--extra"] = " ".join(after.wishes.extra)
     return changed

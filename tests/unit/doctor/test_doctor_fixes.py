@@ -132,3 +132,65 @@ def test_that_a_request_beyond_the_context_gets_a_longer_one_only_where_it_fits(
 
 def test_that_without_a_plan_there_is_no_fix():
     assert examine(Facts(log=oom("kv")))[0].fix is None
+
+
+def ended_with(line):
+    return read_log([START, f"E {line}", "E srv  llama_server: exiting due to model loading error"])
+
+
+CURED_BY_DROPPING = {
+    "llama_model_load: error loading model: device CUDA0 does not support split buffers": ("-sm", "row"),
+    "srv          init: the server is built without SSL support": ("--ssl-key-file", "k.pem"),
+    "the supplied chat template is not supported: nonsense": ("--chat-template", "nonsense"),
+}
+
+
+@pytest.mark.parametrize("line", CURED_BY_DROPPING)
+def test_that_an_option_which_cannot_work_here_is_dropped(q3_header, line):
+    told = facts(q3_header, wishes={"extra": (*CURED_BY_DROPPING[line], "--no-warmup")}, log=ended_with(line))
+    _, fix = fix_of(told)
+    assert fix.plan.wishes.extra == ("--no-warmup",)
+    assert fix.changes == {"--extra": "--no-warmup"}
+
+
+def test_that_a_file_system_which_cannot_map_gets_a_file_that_is_read(q3_header):
+    log = ended_with("llama_model_load: error loading model: mmap failed: No such device")
+    told = facts(q3_header, wishes={"load_mode": "mmap"}, log=log)
+    _, fix = fix_of(told)
+    assert (fix.code, fix.changes) == ("load_mode", {"--load-mode": "none"})
+    assert "-lm" in fix.plan.argv
+
+
+def test_that_cache_types_which_do_not_go_with_the_model_become_f16(q3_header):
+    line = "llama_init_from_model: K cache type q8_0 with block size 32 does not divide n_embd_head_k=80"
+    _, fix = fix_of(facts(q3_header, wishes={"cache_type_k": "q8_0"}, given={"ram_mib": 60000}, log=ended_with(line)))
+    assert (fix.plan.wishes.cache_type_k, fix.changes["--ctk"]) == ("f16", "f16")
+    assert fix.plan.estimate.fits is True
+
+
+def test_that_a_card_which_was_reset_gets_smaller_steps(q3_header):
+    ready = "I srv  llama_server: listening on http://127.0.0.1:1"
+    log = read_log([START, ready, "CUDA error: the launch timed out and was terminated"])
+    finding, fix = fix_of(facts(q3_header, wishes={"n_ubatch": 1024}, log=log))
+    assert (finding.code, fix.plan.wishes.n_ubatch) == ("gpu_lost", 512)
+    _, again = fix_of(facts(q3_header, wishes={"n_ubatch": 64}, log=log))
+    assert again is None
+
+
+def test_that_tools_get_the_option_that_they_need(q3_header):
+    ready = "I srv  llama_server: listening on http://127.0.0.1:1"
+    log = read_log([START, ready, "W srv operator(): got exception: tools param requires --jinja flag"])
+    finding, fix = fix_of(facts(q3_header, log=log))
+    assert finding.code == "tools_need_jinja"
+    assert fix.plan.wishes.extra == ("--jinja",)
+    assert fix_sentence(fix) == "Add --jinja"
+
+
+def test_that_an_adapter_of_another_model_is_left_out(q3_header):
+    line = "llama_adapter_lora_init: failed to apply lora adapter: model arch and LoRA arch mismatch"
+    told = facts(q3_header, log=ended_with(line))
+    wishes = dataclasses.replace(told.plan.wishes, lora_paths=("/m/a.gguf",))
+    plan = dataclasses.replace(told.plan, wishes=wishes, argv=(*told.plan.argv, "--lora", "/m/a.gguf"))
+    _, fix = fix_of(dataclasses.replace(told, plan=plan))
+    assert (fix.code, fix.changes, fix.plan.wishes.lora_paths) == ("no_lora", {"--lora": ""}, ())
+    assert "--lora" not in fix.plan.argv
