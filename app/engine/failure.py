@@ -12,7 +12,7 @@ The table is in ``failure_rules``; the codes are the ones that ``doctor`` shows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.common.problem import ParamValue, Problem, Severity
@@ -179,7 +179,7 @@ def _warnings_of(clean: Iterable[CleanLine]) -> tuple[Problem, ...]:
             continue
         for rule in WARNINGS:
             if rule.code not in found and (match := rule.pattern.search(line.text)) is not None:
-                params = dict(rule.build(match, Cascade((line,))))
+                params = _tidied(rule.build(match, Cascade((line,))))
                 found[rule.code] = Problem(rule.code, Severity.WARNING, params, (_readable(line.raw),))
                 break
     order = [rule.code for rule in WARNINGS]
@@ -322,8 +322,14 @@ def _problem(hit: _Hit, lines: Sequence[CleanLine], first: int, run: _Run) -> Pr
     around = Cascade(
         lines[start : hit.index + _CASCADE_LINES], lines[max(run.first, start - _BEFORE_LINES) : start], run.is_ready
     )
-    params = dict(hit.rule.build(hit.match, around))
+    params = _tidied(hit.rule.build(hit.match, around))
     return Problem(hit.rule.code, Severity.ERROR, params, _evidence(lines, hit.index, start))
+
+
+def _tidied(params: Mapping[str, ParamValue]) -> dict[str, ParamValue]:
+    """A reason stands in the middle of a sentence: without the blanks of a table, without the mark at its end."""
+    why = params.get("why")
+    return {**params, "why": " ".join(why.split()).rstrip(" .:;,")} if isinstance(why, str) else dict(params)
 
 
 def _evidence(lines: Sequence[CleanLine], index: int, start: int) -> tuple[str, ...]:

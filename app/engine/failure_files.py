@@ -139,8 +139,7 @@ DOWNLOADS = (
     ),
     rule(
         "download_failed",
-        r"(?:failed to download model(?: from Hugging Face)?: |error: )"
-        r"(?P<why>(?:no GGUF|GET failed|HTTPLIB failed|HTTP|failed to|required file).*)"
+        r"failed to download model(?: from Hugging Face)?: (?P<why>.+)"
         r"|(?P<other>no GGUF files found in repository .*|GET failed \(\d+\).*|HTTPLIB failed: .*"
         r"|download failed after \d+ attempts|required file is not available in cache.*"
         r"|file '[^']+' not found in repository)",

@@ -132,7 +132,7 @@ FALLBACKS = (
         running=True,
     ),
     rule("engine_aborted", r"code=(?:dumped|killed), status=(?P<why>6/ABRT)", running=True),
-    rule("engine_aborted", r"^(?P<why>Aborted\b.*)", running=True),
+    rule("engine_aborted", r"^(?P<why>Aborted(?: \(core dumped\))?(?:$| {2,}).*)", running=True),
     rule("engine_aborted", r"terminate called after throwing an instance of '(?P<why>[^']+)'", running=True),
     rule(
         "load_timeout",
