@@ -152,15 +152,13 @@ def make_plan(inputs: PlanInputs, placement: Placement | None = None, is_edited:
     predicted = estimate(model, placement, devices, run_settings(model, wishes, 0, inputs.files), where)
     load_mode = wishes.load_mode or _load_mode(model, placement, predicted)
     predicted = with_ram_segment(predicted, Segment.CHECKPOINTS, _checkpoints(inputs))
-    prompt_cache_mib = wishes.prompt_cache_mib
-    if prompt_cache_mib is None:
-        prompt_cache_mib = default_prompt_cache_mib(predicted.get(RAM).left_bytes)
+    left_bytes, prompt_cache_mib = predicted.get(RAM).left_bytes, wishes.prompt_cache_mib
+    prompt_cache_mib = default_prompt_cache_mib(left_bytes) if prompt_cache_mib is None else prompt_cache_mib
     predicted = with_prompt_cache(predicted, prompt_cache_mib * MIB)
     n_cache_mib = cache_mib(model, placement, predicted) if wishes.preset == CACHE_PRESET else 0
     predicted = with_cache(predicted, placement, n_cache_mib) if n_cache_mib else predicted
     named = in_use(devices, placement)
-    moves = rearranges(named, wishes.extra)
-    copies = second_copies(rearranged_bytes(model, where) if moves else 0, load_mode)
+    copies = second_copies(rearranged_bytes(model, where) if rearranges(named, wishes.extra) else 0, load_mode)
     predicted = with_second_copies(predicted, copies)
     overrides = compile_overrides(model, placement, named)
     unproven = prove(model, placement, named, overrides)
