@@ -12,7 +12,7 @@ from math import prod
 
 from app.model.types import ModelInfo, Role, TensorInfo
 from app.planner.kv import KvSettings, kv_bytes_by_block, sliding_cells
-from app.planner.placement import NOT_LOADED, blocks_away, expert_tensors, home_of, homes, kv_device, locations
+from app.planner.placement import blocks_away, expert_tensors, homes, kv_device, locations
 from app.planner.types import RAM, DeviceSet, KvHome, Placement
 
 _KV_FILL = 0.5
@@ -54,6 +54,21 @@ def active_bytes(model: ModelInfo, tensor: TensorInfo) -> float:
     return float(tensor.n_bytes)
 
 
+_KEPT_MODELS = 4
+_known: list[tuple[ModelInfo, tuple[tuple[str, float], ...]]] = []
+
+
+def _active(model: ModelInfo) -> tuple[tuple[str, float], ...]:
+    """Every tensor's name and ``active_bytes``; kept for the last few models, a search asks dozens of times."""
+    for known, active in _known:
+        if known is model:
+            return active
+    active = tuple((tensor.name, active_bytes(model, tensor)) for tensor in model.tensors)
+    _known.insert(0, (model, active))
+    del _known[_KEPT_MODELS:]
+    return active
+
+
 def kv_read_bytes(model: ModelInfo, kv: KvSettings, depth: int | None = None) -> dict[int, float]:
     """Block -> bytes of cache that a token at ``depth`` (tokens before it; None: half of the context) reads.
 
@@ -84,10 +99,10 @@ def token_work(
     """What a token reads from each device and how often it changes hands."""
     where = locations(model, placement) if where is None else where
     read = {d.name: 0.0 for d in devices.all}
-    for tensor in model.tensors:
-        place = where.get(tensor.name)
+    for name, n_bytes in _active(model):
+        place = where.get(name)
         if place is not None:
-            read[place] += active_bytes(model, tensor)
+            read[place] += n_bytes
     if model.has_tied_output:  # the output matmul reads the whole tied embedding at the output's home
         home = placement.home_of_unit(placement.block_count)
         read[home] += sum(t.n_bytes for t in model.tensors if t.name == "token_embd.weight")
@@ -103,13 +118,11 @@ def ram_bytes_per_token(model: ModelInfo, placement: Placement, cached: Mapping[
     What placements are compared by where no bandwidth is known: RAM is the slowest of the memories.
     """
     total = 0.0
-    unit_homes = homes(placement)
-    for tensor in model.tensors:
-        if tensor.role not in NOT_LOADED and (
-            (placement.overrides.get(tensor.name) or home_of(tensor, unit_homes)) == RAM
-        ):
-            total += active_bytes(model, tensor)
-    if model.has_tied_output and unit_homes[-1] == RAM:
+    where = locations(model, placement)
+    for name, active in _active(model):
+        if where.get(name) == RAM:
+            total += active
+    if model.has_tied_output and placement.home_of_unit(placement.block_count) == RAM:
         total += sum(t.n_bytes for t in model.tensors if t.name == "token_embd.weight")
     return total + sum(n for block, n in cached.items() if kv_device(placement, block) == RAM)
 
