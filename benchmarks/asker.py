@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass
 
 from app.common.problem import ProblemError
@@ -23,6 +24,7 @@ from app.engine.client import ServerClient
 
 _TOKENS = 64
 _PAUSE_S = 0.2
+_KEPT = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,11 @@ class Answered:
 
 
 class Asker:
-    """``requests``: those answered so far."""
+    """``requests``: the newest that were answered; ``answered``: how many there were. It must not grow in a soak."""
 
     def __init__(self, url: str, api_key: str | None, n_tokens: int = _TOKENS, *, is_same: bool = False) -> None:
-        self.requests: list[Answered] = []
+        self.requests: deque[Answered] = deque(maxlen=_KEPT)
+        self.answered = 0
         environment = {**os.environ, "ASKER_KEY": api_key or ""}
         same = ["--same"] if is_same else []
         self._process = subprocess.Popen(
@@ -56,14 +59,9 @@ class Asker:
         """The client's process."""
         return self._process.pid
 
-    @property
-    def answered(self) -> int:
-        """How many requests were answered."""
-        return len(self.requests)
-
     def between(self, since_s: float, until_s: float) -> list[float]:
         """Decode speeds of the requests that began and ended in this time."""
-        return [r.tokens_per_s for r in self.requests if r.began_s >= since_s and r.ended_s <= until_s]
+        return [r.tokens_per_s for r in tuple(self.requests) if r.began_s >= since_s and r.ended_s <= until_s]
 
     def stop(self) -> None:
         """End it and wait."""
@@ -78,6 +76,7 @@ class Asker:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self.requests.append(Answered(*map(float, line.split())))
+            self.answered += 1
 
 
 def main() -> int:
