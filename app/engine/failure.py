@@ -42,8 +42,10 @@ _READY = re.compile(
 )
 _START = re.compile(
     r"llama_server: initializing|^(?:main: )?build(?: =|:) \d+ \(|starting (?:llama server|runner)"
-    r"|^Welcome to KoboldCpp"
+    r"|^Welcome to KoboldCpp|^(?:\[ *w?main\] )?build info \|"
 )
+_LOADS = re.compile(r"loaded meta data with \d{1,9} key-value pairs and \d{1,9} tensors from")
+"""After a server was ready it loads no further model: another one has begun (LM Studio's log has no other mark)."""
 _WORK = ("slot ", "srv ", "que ", "res ", "reasoning-budget")
 _SHUTDOWN = ("cleaning up", "operator()", "exiting", "stopp", "terminat", "send_error")
 _WORK_SLACK = 3
@@ -279,7 +281,7 @@ def _last_run(lines: Sequence[CleanLine]) -> _Run | None:
         if run is None:
             run = _Run(i)
         if _has_mark(text):
-            if (run.is_ready or run.hits) and _START.search(text) is not None:
+            if (run.is_ready or run.hits) and _begins(text, run.is_ready):
                 run = _Run(i)
             if not run.is_ready and _READY.search(text) is not None:
                 run.is_ready = True
@@ -295,6 +297,10 @@ def _last_run(lines: Sequence[CleanLine]) -> _Run | None:
         # a server that went on working has lived with it; at -lv 5 it may be a line of somebody's prompt
         run.hits = [hit for hit in run.hits if hit.index + _WORK_SLACK >= run.last_work]
     return run
+
+
+def _begins(text: str, was_ready: bool) -> bool:
+    return _START.search(text) is not None or (was_ready and _LOADS.search(text) is not None)
 
 
 def _is_settled(run: _Run, index: int) -> bool:
