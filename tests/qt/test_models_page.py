@@ -1,6 +1,7 @@
 """The models page and the download window: what they show, that a keyboard is enough, what they ask of the session."""
 
 import dataclasses
+import sys
 
 import pytest
 from PySide6.QtCore import Qt
@@ -126,6 +127,27 @@ def test_that_columns_are_as_wide_as_what_comes_in(page, session):
     for name in ("verdict", "speed", "size"):
         column = COLUMNS.index(name)
         assert page.table.columnWidth(column) >= page.table.sizeHintForColumn(column), name
+
+
+def test_that_drawing_sorting_and_filtering_never_wait_for_python(page, session):
+    """Beside a search every call into Python waits for its turn; a thousand of them would stop the window."""
+    session.library.show([dataclasses.replace(each, name=f"{n} {each.name}") for n, each in enumerate(ENTRIES * 20)])
+    page.table.tell_seen = lambda: None  # once for each scrolling, not for each cell
+    called = []
+
+    def note(frame, event, _):
+        if event == "call":
+            called.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        page.table.sortByColumn(COLUMNS.index("size"), Qt.SortOrder.DescendingOrder)
+        page.table.filter.setFilterRegularExpression("qwen")
+        page.table.viewport().repaint()
+    finally:
+        sys.setprofile(None)
+    assert page.table.filter.rowCount() > 20
+    assert len(called) < 40, called  # a few for the row that is chosen, none for the hundred rows of seven cells
 
 
 def test_that_the_search_is_told_which_files_can_be_seen(page, session):
