@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
+
+from app.engine.log_decoding import local_text
 
 _CHUNK = 65536
 _LONGEST_LINE = 65536
@@ -64,19 +65,31 @@ class Child(Protocol):
 
 
 def iter_lines(stream: BinaryIO) -> Iterator[str]:
-    """Lines of an unbuffered pipe until its end, without line ends, as UTF-8 with replacement characters.
+    """Lines of an unbuffered pipe until its end, without line ends: UTF-8, or the code page of Windows' own messages,
+    else with replacement characters.
 
     A program that never ends its line cannot fill our memory: such a line comes in pieces of 64 KiB.
     """
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    rest = ""
+    rest = b""
     while chunk := stream.read(_CHUNK):
-        *full, rest = (rest + decoder.decode(chunk)).split("\n")
+        *full, rest = (rest + chunk).split(b"\n")
         for line in full:
-            yield line.removesuffix("\r")
+            yield local_text(line).removesuffix("\r")
         if len(rest) > _LONGEST_LINE:
-            yield rest
-            rest = ""
-    rest += decoder.decode(b"", final=True)
+            end = _end_of_characters(rest)
+            yield local_text(rest[:end])
+            rest = rest[end:]
     if rest:
-        yield rest.removesuffix("\r")
+        yield local_text(rest).removesuffix("\r")
+
+
+def _end_of_characters(data: bytes) -> int:
+    """Where the last whole UTF-8 character ends: its first byte tells how many follow."""
+    for back in range(1, 4):
+        byte = data[-back]
+        if byte >= 0xC0:
+            n_bytes = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2
+            return len(data) - back if n_bytes > back else len(data)
+        if byte < 0x80:
+            break
+    return len(data)
