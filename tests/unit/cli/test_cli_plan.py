@@ -48,6 +48,15 @@ def test_that_totals_are_sums_and_fits_follows_from_them(plan, options, cache):
         assert device["fits"] == (device["total"] + device["reserve"] <= device["free"])
 
 
+def test_that_a_quiet_plan_says_it_in_the_command_and_as_a_remark(plan):
+    said = plan("--ram-mib", "4096", "--quiet")
+    argv = said.json["argv"]
+    assert [argv[argv.index(flag) + 1] for flag in ("--prio", "--poll")] == ["-1", "0"]
+    assert int(argv[argv.index("-t") + 1]) >= 1
+    assert _codes(said)["plan_is_quiet"] == "info"
+    assert "--prio" not in plan("--ram-mib", "4096").json["argv"]
+
+
 def test_that_every_option_of_a_wish_is_one_of_plan(run):
     listed = run("plan", "--help").out
     assert [option for option in WISH_OPTIONS.values() if option not in listed] == []
