@@ -108,8 +108,8 @@ def with_companions(command: ImportedCommand, inputs: PlanInputs) -> tuple[Impor
 
 
 def _plain(path: str) -> str:
-    """One spelling of a path: commands write "/" on Windows too, and the reader's remarks do not."""
-    return os.path.normcase(os.path.normpath(path))
+    """One spelling of a path: commands write "/" on Windows too, and the reader tells the whole path."""
+    return os.path.normcase(os.path.abspath(path))
 
 
 def _unless(absent: set[str], path: str | None) -> str | None:
