@@ -6,7 +6,9 @@ Debian 12 has. Only the copies of this prefix are changed, never what is shipped
 * ``_wmi.pyd`` is left out: ``platform.uname()`` would call it and Wine 8 aborts;
 * ``python313._pth`` is left out, so that ``PYTHONPATH`` counts;
 * three small libraries stand in for what Wine 8 lacks and Qt asks for (``icuuc``, ``mscms``, UISettings), where a
-  cross-compiler is there to make them.
+  cross-compiler is there to make them;
+* the fonts of this machine stand in for those of Windows, of which Debian's Wine has none: English and Chinese text of
+  the installer and the window can be looked at and measured.
 
 Standard streams must be pipes: with a plain file, Python 3.13 under Wine ends with "init_sys_streams".
 """
@@ -39,11 +41,21 @@ _NOT_IN_WINE = ("_wmi.pyd", "python313._pth", "python.cat")
 _SETTINGS_CLASS = r"HKLM\Software\Microsoft\WindowsRuntime\ActivatableClassId\Windows.UI.ViewManagement.UISettings"
 _OVERRIDES = "mscoree=;mshtml=;winedbg.exe=d;winemenubuilder.exe=d;mscms=n,b"
 _SETUP_LIMIT_S = 180.0
+_FONT_FILES = ("NotoSansCJK-Regular.ttc", "NotoSansCJK-Bold.ttc", "DejaVuSansMono.ttf", "DejaVuSansMono-Bold.ttf")
+_FONT_PACKAGE = "fonts-noto-cjk"
+_STANDS_IN = "Noto Sans CJK SC"
+_FONTS_OF_WINDOWS = (
+    "Segoe UI", "Microsoft YaHei UI", "Microsoft YaHei", "Tahoma", "Verdana", "MS Shell Dlg", "MS Shell Dlg 2",
+    "SimSun", "NSimSun", "宋体",
+)  # fmt: skip
+_FONTS_KEY = r"HKEY_CURRENT_USER\Software\Wine\Fonts\Replacements"
 
 
 def missing_packages() -> list[str]:
     """Debian packages that are still to be installed."""
-    return [package for command, package in COMMANDS.items() if _which(command) is None]
+    missing = [package for command, package in COMMANDS.items() if _which(command) is None]
+    has_chinese = any(font.name == _FONT_FILES[0] for font in _found_fonts())
+    return missing if has_chinese else [*missing, _FONT_PACKAGE]
 
 
 def windows_path(path: Path) -> str:
@@ -64,6 +76,11 @@ class WinePrefix:
     def python(self) -> Path:
         """The Windows python.exe."""
         return self.python_folder / "python.exe"
+
+    @property
+    def fonts(self) -> Path:
+        """The folder with the fonts."""
+        return _fonts_folder(self.folder)
 
     def environment(self, python_path: Sequence[Path] = (), **extra: str) -> dict[str, str]:
         """Variables for a program of this prefix; ``python_path`` comes before the packages."""
@@ -107,6 +124,11 @@ class WinePrefix:
             process.wait()
         self.end()
 
+    def stay_on(self) -> None:
+        """Do not shut down when the last program ends, but only with ``end``: what was set until then stays set."""
+        _quietly(self.folder, "wineserver", "-p")
+        _quietly(self.folder, "wine", "reg", "query", "HKLM")  # its services come with it, and inherit no pipe of ours
+
     def end(self) -> None:
         """End everything that runs in this prefix."""
         _quietly(self.folder, "wineserver", "-k")
@@ -128,6 +150,7 @@ def make_prefix(cache: Path, more_wheels: Sequence[Path] = ()) -> WinePrefix:
         _wine(folder, "wineboot", "-i")
         _wine(folder, "wine", "winecfg", "-v", "win10")
         (folder / "ready").write_text("", encoding="utf-8")
+    _add_fonts(folder)
     return WinePrefix(folder, python, packages, _add_stand_ins(folder))
 
 
@@ -210,6 +233,33 @@ def _add_stand_ins(folder: Path) -> bool:
     _wine(folder, "wine", "reg", "add", _SETTINGS_CLASS, "/v", "DllPath", "/t", "REG_SZ", "/d", shim, "/f")
     ready.write_text("", encoding="utf-8")
     return True
+
+
+def _fonts_folder(folder: Path) -> Path:
+    return folder / "drive_c" / "windows" / "Fonts"
+
+
+def _found_fonts() -> list[Path]:
+    return [path for path in Path("/usr/share/fonts").rglob("*") if path.name in _FONT_FILES]
+
+
+def _add_fonts(folder: Path) -> None:
+    """Links to the fonts of this machine, and the names of Windows' own fonts led to them."""
+    ready, target = folder / "ready-with-fonts", _fonts_folder(folder)
+    if ready.is_file():
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    for font in _found_fonts():
+        # Qt's offscreen platform passes over the names of collections; what is inside is found by content.
+        link = target / font.name.replace(".ttc", ".otf")
+        link.unlink(missing_ok=True)
+        link.symlink_to(font)
+    lines = ["Windows Registry Editor Version 5.00", "", f"[{_FONTS_KEY}]"]
+    lines += [f'"{name}"="{_STANDS_IN}"' for name in _FONTS_OF_WINDOWS]
+    wanted = folder / "fonts.reg"
+    wanted.write_text("\r\n".join([*lines, ""]), encoding="utf-16")
+    _wine(folder, "wine", "regedit", "/S", windows_path(wanted))
+    ready.write_text("", encoding="utf-8")
 
 
 def _wine(folder: Path, tool: str, *arguments: str) -> None:

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from app.common.paths import app_paths
+from app.common.paths import AppPaths
 from installer.windows import build as builder
 from installer.windows import engine_exe
 from installer.windows.wine_prefix import WinePrefix, locked, make_prefix, windows_path
 
+REQUIREMENTS = Path(__file__).resolve().parents[1] / "wine" / "requirements.txt"
 PACKAGES = {
     "wine": "wine",
     "makensis": "nsis",
@@ -42,15 +43,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason=f"not installed: {', '.join(missing)}"))
 
 
+def files_of(folder: Path) -> set[str]:
+    """The names of the files in it."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
 @pytest.fixture(scope="session")
-def cache() -> Path:
-    return app_paths().cache / "wine"
+def cache(user_paths: AppPaths) -> Path:
+    """In the user's own folders, where what was fetched stays for the next run."""
+    return user_paths.cache / "wine"
 
 
 @pytest.fixture(scope="session")
 def prefix(cache: Path) -> Iterator[WinePrefix]:
     with locked(cache):
-        made = make_prefix(cache)
+        made = make_prefix(cache, (REQUIREMENTS,))  # the same as tests/wine/run.py, which would be forgotten else
         yield made
         made.end()
 
@@ -119,6 +126,11 @@ class Windows:
                 process.kill()
                 raise
             return process.returncode, out, err
+
+    def install_to(self, setup: Path, folder: str) -> int:
+        """Silent into a folder of one's own; the exit code. NSIS takes all after "/D=" as it is, without quotes, so the
+        line is handed over by Windows' own shell, which adds none."""
+        return self.run("cmd", "/c", f"{windows_path(setup)} /S /D={folder}")[0]
 
     def registry(self, key: str) -> str:
         """What a key holds; empty when it does not exist."""

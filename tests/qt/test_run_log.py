@@ -55,7 +55,8 @@ def test_that_scrolling_up_in_a_flood_shows_every_line_and_stays_near_the_end(lo
     bar.triggerAction(bar.SliderAction.SliderPageStepSub)
     assert not log.follows
     assert shown(log) == numbered(0, 400)
-    assert bar.maximum() - bar.value() == before + bar.pageStep()
+    above = bar.maximum() - bar.value() - before
+    assert abs(above - bar.pageStep()) <= 1  # with some fonts a line stands half in view
     log.add(numbered(400, 500))
     log.flush()
     assert shown(log) == numbered(0, 500)

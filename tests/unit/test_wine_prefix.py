@@ -57,3 +57,20 @@ def test_that_programs_of_the_prefix_see_its_own_home_and_no_screen(tmp_path, mo
     assert variables["PYTHONPATH"].count(";") == 2
     assert variables["EXTRA"] == "1"
     assert prefix.python.name == "python.exe"
+
+
+def test_that_only_what_failed_is_tried_again_and_both_tries_are_counted():
+    from tests.wine.run import after_retry, counts, failed_tests
+
+    last = [
+        "=========================== short test summary info ===========================",
+        "SKIPPED [2] tests\\qt\\test_x.py:3: no bash",
+        "FAILED tests/qt/test_x.py::test_that_it_is[a b] - AssertionError: 1 - 2",
+        "ERROR tests/qt/test_y.py::test_that_it_ends",
+        "1 failed, 7 passed, 2 skipped, 1 error in 3.21s",
+    ]
+    assert failed_tests(last) == ["tests/qt/test_x.py::test_that_it_is[a b]", "tests/qt/test_y.py::test_that_it_ends"]
+    assert counts(last) == {"failed": 1, "passed": 7, "skipped": 2, "error": 1}
+    assert after_retry(counts(last), {"passed": 2}) == "9 passed, 2 skipped in 0.0s (both tries)"
+    assert after_retry(counts(last), {"failed": 1, "passed": 1}) == "8 passed, 2 skipped, 1 failed in 0.0s (both tries)"
+    assert failed_tests(last[:-1]) == []  # a run that was cut off names not all of them

@@ -15,9 +15,9 @@
 typedef int (*python_main)(int, wchar_t **);
 
 /* MessageBox is the only thing that works without Python. Both languages: nothing has been chosen yet. */
-static int fail(const wchar_t *english, const wchar_t *chinese) {
+static int tell(const wchar_t *english, const wchar_t *chinese, DWORD error) {
     wchar_t text[1024];
-    swprintf(text, 1024, L"%ls\n\n%ls\n\n(Windows error %lu)", english, chinese, GetLastError());
+    swprintf(text, 1024, error ? L"%ls\n\n%ls\n\n(Windows error %lu)" : L"%ls\n\n%ls", english, chinese, error);
 #ifdef CONSOLE
     fwprintf(stderr, L"%ls\n", english);
 #else
@@ -26,8 +26,10 @@ static int fail(const wchar_t *english, const wchar_t *chinese) {
     return 1;
 }
 
+static int fail(const wchar_t *english, const wchar_t *chinese) { return tell(english, chinese, GetLastError()); }
+
 static wchar_t folder[LONGEST_PATH];
-static wchar_t library[LONGEST_PATH];
+static wchar_t library[LONGEST_PATH]; /* also of the mark that setup.nsi leaves while it is at work */
 
 static int find_folder(void) {
     DWORD length = GetModuleFileNameW(NULL, folder, LONGEST_PATH);
@@ -39,6 +41,11 @@ static int find_folder(void) {
 
 static int run(void) {
     if (!find_folder()) return fail(L"Lanewise cannot tell where it is installed.", L"无法确定 Lanewise 的安装位置。");
+    swprintf(library, LONGEST_PATH, L"%lsinstallation-not-finished.txt", folder);
+    if (GetFileAttributesW(library) != INVALID_FILE_ATTRIBUTES)
+        return tell(L"Lanewise is not completely installed. If its installer is running now, wait for its end; else run it "
+                    L"again. Your settings are kept.",
+                    L"Lanewise 尚未安装完整。如果安装程序正在运行，请等它结束；否则请重新运行安装程序。您的设置会保留。", 0);
     swprintf(library, LONGEST_PATH, L"%lsruntime\\python313.dll", folder);
     /* Only our own folder and the system's: a DLL planted in the current folder is never loaded. */
     SetDefaultDllDirectories(LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);

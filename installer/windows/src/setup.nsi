@@ -54,6 +54,7 @@ BrandingText "${APP} ${VERSION}"
 !insertmacro MUI_PAGE_INSTFILES
 !define MUI_FINISHPAGE_RUN "$INSTDIR\${APP}.exe"
 !insertmacro MUI_PAGE_FINISH
+!define MUI_PAGE_CUSTOMFUNCTION_SHOW un.HideSpace
 !insertmacro MUI_UNPAGE_COMPONENTS
 !insertmacro MUI_UNPAGE_INSTFILES
 !insertmacro MUI_LANGUAGE "English"
@@ -114,6 +115,12 @@ Function AskOnArm
     Quit
   ${EndIf}
   wanted:
+FunctionEnd
+
+; "Space required: 0.0 KB" says nothing while removing.
+Function un.HideSpace
+  ShowWindow $mui.ComponentsPage.SpaceRequired 0
+  ShowWindow $mui.ComponentsPage.SpaceAvailable 0
 FunctionEnd
 
 Function un.onInit
@@ -271,11 +278,13 @@ FunctionEnd
 ; After a failure: the version that was there before is whole again, or nothing is there.
 Function PutBack
   SetOutPath "$TEMP" ; NSIS stands in $INSTDIR, and a folder in use cannot be removed
-  ${If} $6 = 0 ; no old file was there
+  ${If} $5 = 1 ; every old part is aside: what lies in its place is new
     !insertmacro FOR_EACH_PART REMOVE_PART
-    Delete "$INSTDIR\uninstall.exe"
-  ${Else}
+  ${EndIf}
+  ${If} $6 = 1
     !insertmacro FOR_EACH_PART PUT_BACK_PART
+  ${Else}
+    Delete "$INSTDIR\uninstall.exe"
   ${EndIf}
   RMDir /r "${PREVIOUS}"
   Delete "${HALF_DONE}"
@@ -299,6 +308,7 @@ Section "!${APP}" SECTION_PROGRAM
     !insertmacro STOP "$9"
   ${EndIf}
   Call FindWholeVersion
+  StrCpy $5 0 ; 1: every old part is aside
   CreateDirectory "$INSTDIR"
   FileOpen $0 "${HALF_DONE}" w
   FileWrite $0 "${APP} ${VERSION}"
@@ -315,6 +325,7 @@ Section "!${APP}" SECTION_PROGRAM
     Call PutBack
     !insertmacro STOP "$(STILL_RUNNING)"
   ${EndIf}
+  StrCpy $5 1
   SetOutPath "$INSTDIR"
   ClearErrors
   File /r "${TREE}/*"
