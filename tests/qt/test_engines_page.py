@@ -163,7 +163,7 @@ def test_that_an_unknown_archive_shows_its_hash_before_it_is_installed(dialog, s
     assert dialog.hash.text() == "ab" * 32
     assert "x.zip" in dialog.status.text()
     dialog.go.click()
-    assert session.engines.wished == [("bring_archive", "/dl/x.zip"), ("install_brought",)]
+    assert session.engines.wished == [("bring_archive", str(Path("/dl/x.zip"))), ("install_brought",)]
 
 
 def test_that_a_mirror_is_kept_and_one_that_is_none_is_told(dialog, session):

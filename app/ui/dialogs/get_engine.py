@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
-    QFileDialog,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -23,6 +22,7 @@ from typing_extensions import override
 from app.common.problem import ProblemError
 from app.engine.release_choice import Offer
 from app.session.engine_getter import GetPhase, GetState
+from app.ui.file_paths import ask_open
 from app.ui.theme.fonts import mono_font
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
 from app.ui.widgets.frames import ScrollCard
@@ -278,7 +278,7 @@ class GetEngineDialog(QDialog):
 
     @Slot()
     def _on_archive(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, say("engines.archive_title"), "", "*.zip *.tar.gz")
+        path = ask_open(self, say("engines.archive_title"), "", "*.zip *.tar.gz")
         if path:
             self._engines.bring_archive(path)
 

@@ -10,7 +10,6 @@ from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
-    QFileDialog,
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.ui.file_paths import ask_save
 from app.ui.widgets.buttons import PlainButton, PrimaryButton
 from app.ui.widgets.labels import DimLabel, SectionTitle
 from app.ui.widgets.tick_box import TickBox
@@ -195,7 +195,7 @@ class PlanShelfDialog(QDialog):
     def _on_router(self) -> None:
         kind = f"{say('export.kind.preset')} (*.ini)"
         start = str(Path.home() / "models.ini")
-        path = QFileDialog.getSaveFileName(self, say("export.dialog.preset"), start, kind)[0]
+        path = ask_save(self, say("export.dialog.preset"), start, kind)
         if path:
             self._shelf.export_router(self._marked(), path)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QFileDialog,
     QHBoxLayout,
     QLabel,
     QProgressBar,
@@ -22,6 +21,7 @@ from app.session.engine_getter import GetPhase
 from app.session.first_run_controller import Step
 from app.session.state import EnginePhase
 from app.ui.dialogs.get_engine import package_title, progress_text
+from app.ui.file_paths import ask_open
 from app.ui.pages.plan_verdict import GOOD_TPS
 from app.ui.widgets.buttons import LinkButton
 from app.ui.widgets.frames import ScrollCard
@@ -265,7 +265,7 @@ class ModelStep(StepPage):
 
     @Slot()
     def _on_own(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, say("first_run.model.own"), "", "GGUF (*.gguf)")
+        path = ask_open(self, say("first_run.model.own"), "", "GGUF (*.gguf)")
         if path:
             self._session.open_model(path)
 
