@@ -42,7 +42,7 @@ COMPANIONS = (
         r"|tensor '[^']+' has incorrect shape \(hint: maybe wrong base model.*|lora_a tensor is not transposed.*)",
     ),
     rule("draft_alone", r"(?P<why>\S{1,80} requires ctx_other to be set)"),
-    rule("adapter_as_model", r"general\.type str +=? *(?P<kind>adapter)\b"),
+    rule("adapter_as_model", r"^(?!.*adapter_lora).*general\.type str +=? *(?P<kind>adapter)\b"),
 )
 
 FILES = (

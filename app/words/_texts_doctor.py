@@ -219,6 +219,12 @@ _ANSWERS: Entries = {
         "The answer stops after {decoded:num} tokens because the request allowed no more. Raise its limit (max_tokens).",
         "回答在 {decoded:num} 个 token 后停止，因为请求的上限如此。请提高上限（max_tokens）。",
     ),
+    "problem.answer_cut_off": (
+        "The answer stops after {decoded:num} tokens, at the limit of the request (max_tokens) or at the end of the "
+        "context. Raise the limit; if the request has none, plan a longer context.",
+        "回答在 {decoded:num} 个 token 后停止：达到了请求的上限（max_tokens），或上下文已满。"
+        "请提高上限；如果请求没有设上限，请在方案中增大上下文。",
+    ),
 }
 
 _OOM: Entries = {

@@ -40,8 +40,11 @@ _SUSPECT = re.compile(r"(?i)\b(?:error|fatal|panic|exception|traceback|failed|ca
 _ERROR = re.compile(r"(?:error|fatal|panic|traceback|exception|failed to|unable to)\b", re.IGNORECASE)
 """How the line of a program begins that gives up, where no level says so."""
 _FINISH = re.compile(r'"finish_reason": ?"(?P<reason>[a-z_]{1,20})"')
-_CONTENT = re.compile(r'"content": ?(?:null|"(?P<text>[^"\\]{0,40}))')
-_REASONING = re.compile(r'"reasoning_content": ?"(?P<text>[^"\\]{1,40})')
+_CONTENT = re.compile(r'"content": ?(?:null|"(?P<text>(?:[^"\\]|\\.){0,40}))')
+_REASONING = re.compile(r'"reasoning_content": ?"(?P<text>(?:[^"\\]|\\.){1,40})')
+_BLANK = re.compile(r"\\[nrt]|\s")
+"""What stands between words inside JSON."""
+_PROMPT = re.compile(r'"prompt_tokens": ?(?P<prompt>\d{1,9})')
 _TOKENS = re.compile(r'"completion_tokens": ?(?P<decoded>\d{1,9})')
 _LEAST_TIMED_TOKENS = 16
 _MOST_SUSPECTS = 8
@@ -68,6 +71,7 @@ class AnswerSeen:
     reasoning_characters: int
     decoded_tokens: int | None
     line: str
+    prompt_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +171,8 @@ def read_log(lines: Iterable[str], cut_bytes: int = 0) -> LogFacts:
 _has_figure = looks_for(
     (
         "exit", "stop", "interrupt", "system_info", "cache state", "context size reduced", "eval time", "offloaded ",
-        "invalid api key", "running with ssl", "_reason", '"content"', "completion_tokens", "evice", "ggml_vulkan",
-        "loading model '", "loaded meta data",
+        "invalid api key", "running with ssl", "_reason", '"content"', "completion_tokens", "prompt_tokens", "evice",
+        "ggml_vulkan", "loading model '", "loaded meta data",
     )
 )  # fmt: skip
 
@@ -188,6 +192,7 @@ class _Figures:
         self.lines_of: dict[str, str] = {}
         self.gpu: str | None = None
         self.offloaded: int | None = None
+        self._layers = 0
         self.n_refused = 0
         self.uses_tls = False
         self._said: dict[str, str] = {}
@@ -211,19 +216,25 @@ class _Figures:
         elif "eval time" in text:
             self._take_timing(line)
         elif "offloaded " in text and (found := _OFFLOADED.search(text)) is not None:
-            self.offloaded = int(found["n"])
-            self.lines_of["offloaded"] = line.raw[:_LONGEST]
+            self._take_offloaded(int(found["n"]), int(found["all"]), line)
         elif "running with SSL" in text:
             self.uses_tls = True
         elif "Invalid API Key" in text:
             self.n_refused += 1
             self.lines_of["key"] = line.raw[:_LONGEST]
-        elif "_reason" in text or '"content"' in text or "completion_tokens" in text:
+        elif "_reason" in text or '"content"' in text or "completion_tokens" in text or "prompt_tokens" in text:
             self._take_answer(line)
         elif "evice" in text or "ggml_vulkan" in text:
             self._take_gpu(text)
         elif "loading model '" in text or "loaded meta data" in text:
             self._take_model(text)
+
+    def _take_offloaded(self, n: int, layers: int, line: CleanLine) -> None:
+        """Of the largest model: a draft that is loaded after it may be meant for the CPU."""
+        if layers < self._layers:
+            return
+        self.offloaded, self._layers = n, layers
+        self.lines_of["offloaded"] = line.raw[:_LONGEST]
 
     def _take_gpu(self, text: str) -> None:
         found = _GPU_FOUND.search(text)
@@ -238,24 +249,30 @@ class _Figures:
             ("content", _CONTENT),
             ("reasoning", _REASONING),
             ("tokens", _TOKENS),
+            ("prompt", _PROMPT),
         ):
-            if (found := pattern.search(line.text)) is not None:
-                self._said[name] = found[1] or ""
-                if name == "finish":
-                    self.lines_of["finish"] = line.raw[:_LONGEST]
+            if (found := pattern.search(line.text)) is None:
+                continue
+            text = found[1] or ""
+            is_first = name != "content" or '"delta"' not in line.text or '"role"' in line.text
+            if is_first or _BLANK.sub("", text):  # a blank piece of a stream says nothing of the pieces before it
+                self._said[name] = text
+            if name == "finish":
+                self.lines_of["finish"] = line.raw[:_LONGEST]
 
     def answer(self) -> AnswerSeen | None:
         """The last answer that was pasted, when why it ended is told."""
         said = self._said
         if "finish" not in said or "content" not in said:
             return None
-        tokens = said.get("tokens")
+        tokens, prompt = said.get("tokens"), said.get("prompt")
         return AnswerSeen(
             finish_reason=said["finish"],
-            answer_characters=len(said["content"].strip()),
+            answer_characters=len(_BLANK.sub("", said["content"])),
             reasoning_characters=len(said.get("reasoning", "")),
             decoded_tokens=int(tokens) if tokens else None,
             line=self.lines_of["finish"],
+            prompt_tokens=int(prompt) if prompt else None,
         )
 
     def _take_model(self, text: str) -> None:

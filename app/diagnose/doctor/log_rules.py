@@ -256,28 +256,34 @@ def _twice(facts: Facts, log: LogFacts) -> Iterator[Finding]:
 
 
 def _idle_gpu(facts: Facts, log: LogFacts) -> Iterator[Finding]:
-    """A card was found and got no layer: ``-ngl`` of older builds is 0. A plan without cards means it so."""
-    if log.idle_gpu is None or (facts.plan is not None and not facts.plan.devices.gpus):
+    """A card was found and got no layer: ``-ngl`` of older builds is 0. A plan without cards, or one of this run that
+    gives them no layer, means it so."""
+    plan = facts.plan
+    is_meant = plan is not None and facts.log_is_of_plan and not plan.placement.n_gpu_layers
+    if log.idle_gpu is None or is_meant or (plan is not None and not plan.devices.gpus):
         return
     evidence = tuple(line for name, line in log.lines_of.items() if name == "offloaded")
     yield Finding("nothing_on_gpu", Severity.WARNING, {"gpu": log.idle_gpu}, evidence, check="devices")
 
 
 def _answer(log: LogFacts) -> Iterator[Finding]:
-    """An answer that was pasted beside the log, or alone."""
+    """An answer that was pasted beside the log, or alone: which limit it met is known with the context's length."""
     seen = log.answer
     if seen is None:
         return
+    n_ctx = log.n_ctx if seen.prompt_tokens is not None and seen.decoded_tokens is not None else None
     answer = Answer(
         seen.finish_reason,
         seen.answer_characters,
         seen.reasoning_characters,
-        None,
+        seen.prompt_tokens,
         seen.decoded_tokens,
+        n_ctx,
         is_limited=True,
     )
     for finding in answer_findings(Facts(answer=answer)):
-        yield replace(finding, evidence=(seen.line,))
+        is_open = finding.code == "answer_cut_by_limit" and n_ctx is None
+        yield replace(finding, code="answer_cut_off" if is_open else finding.code, evidence=(seen.line,))
 
 
 def _threads(facts: Facts, log: LogFacts) -> Iterator[Finding]:
