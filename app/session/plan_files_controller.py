@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.common.later import later
 from app.common.problem import Problem, ProblemError, Severity, fail
 from app.hardware.types import CpuInfo
+from app.model.types import ModelInfo
 from app.planner.types import Plan
 from app.session.board_controller import BoardController
 from app.session.errors import problem_of
@@ -80,6 +81,8 @@ class PlanFilesController(QObject):
         self.comparison: Comparison | None = None
         self.last_model: str | None = None
         self._waiting: SavedPlan | None = None
+        self._waits_for: str | None = None
+        """The model that the waiting plan needs; None where only the machine is missing."""
         self._against: tuple[str | None, Plan] | None = None
         self._is_closed = False
         board.undo_stack.cleanChanged.connect(self._on_clean)
@@ -107,7 +110,8 @@ class PlanFilesController(QObject):
         self.changed.emit()
         if self._waiting is not None:
             saved, self._waiting = self._waiting, None
-            self._show(saved)
+            if self._waits_for is None or _is_same_file(self._waits_for, self._board.model):
+                self._show(saved)
 
     # ---- saving and opening -----------------------------------------------------------------------------------------
 
@@ -148,7 +152,7 @@ class PlanFilesController(QObject):
             if saved is None:
                 self.message_raised.emit(problem_of(error))
             else:
-                self._waiting = saved
+                self._waiting, self._waits_for = saved, model
                 self.model_wanted.emit(model)
 
         self._jobs.run(lambda: read_plan_file(Path(path)), on_read)
@@ -179,7 +183,7 @@ class PlanFilesController(QObject):
     def _wait_for_model(self, saved: SavedPlan) -> None:
         """The plan's model beside the plan or beside the last model; else the user must say which."""
         if self._board.model is not None:  # only the machine is missing: it comes by itself
-            self._waiting = saved
+            self._waiting, self._waits_for = saved, None
             return
         folders = [PurePath(place).parent for place in (saved.path, self.last_model) if place]
         found = [Path(folder) / saved.model.file_name for folder in folders] if saved.model.file_name else []
@@ -191,7 +195,7 @@ class PlanFilesController(QObject):
             }
             self.message_raised.emit(Problem("plan_needs_model", Severity.WARNING, params))
             return
-        self._waiting = saved
+        self._waiting, self._waits_for = saved, str(model)
         self.model_wanted.emit(str(model))
 
     def _is_in(self, path: str) -> None:
@@ -248,7 +252,7 @@ class PlanFilesController(QObject):
     @Slot()
     def _on_board(self) -> None:
         """The board moved on: the comparison follows, and a plan that waited for the machine is shown."""
-        if self._waiting is not None and self._board.inputs is not None:
+        if self._waiting is not None and self._waits_for is None and self._board.inputs is not None:
             saved, self._waiting = self._waiting, None
             self._show(saved)
         plan, inputs = self._board.plan, self._board.inputs
@@ -290,3 +294,8 @@ class PlanFilesController(QObject):
 def with_recent(recent: tuple[str, ...], path: str) -> tuple[str, ...]:
     """The recent plan files with this one in front."""
     return (path, *(other for other in recent if other != path))[:_MOST_RECENT]
+
+
+def _is_same_file(wanted: str, model: ModelInfo | None) -> bool:
+    """Is this the model that was asked for, in whatever folder?"""
+    return model is not None and PurePath(model.path).name.casefold() == PurePath(wanted).name.casefold()

@@ -366,3 +366,18 @@ def test_that_a_session_that_ends_with_unsaved_changes_tells_nobody(qtbot, tmp_p
     ended.close()
     ended.undo_stack.clear()  # what its end does
     assert told == []
+
+
+def test_that_a_plan_whose_own_model_does_not_open_never_lands_on_another_one(session, messages, qtbot, tmp_path):
+    kept = tmp_path / "of-another-model.json"
+    assert session.plan_files.save(str(kept))
+    session._show_model(small_moe())
+    messages.clear()
+    with qtbot.waitSignal(session.plan_files.model_wanted):
+        session.plan_files.open_with_model(str(kept), str(tmp_path / "gone.gguf"))
+    session.set_wishes(n_ctx=2048)  # the board moves on while the model is looked for...
+    qtbot.waitUntil(lambda: bool(messages))
+    session.set_wishes(n_ctx=1024)  # ...and when it was not found
+    assert (session.plan_files.path, session.plan.wishes.n_ctx) == (None, 1024)
+    session._show_model(small_moe())
+    assert (session.plan_files.path, session.plan.wishes.n_ctx) == (None, Wishes().n_ctx)
