@@ -125,7 +125,8 @@ def test_that_a_folder_with_chinese_and_blanks_is_installed_to_and_removed(
     code, out, err = clean.run(folder / "lanewise-cli.exe", "inspect", windows_path(DEMO), "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["architecture"] == "qwen3moe"
-    with clean.start("start", "/wait", "/unix", str(clean.start_menu)):
+    assert clean.start_menu.is_file()
+    with clean.start(folder / "Lanewise.exe"):
         clean.wait_for_window("Lanewise$")
         clean.end_all()
     code, _, _ = clean.run(folder / "uninstall.exe", "/S", f"_?={windows_path(folder)}")
