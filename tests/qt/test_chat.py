@@ -378,6 +378,20 @@ def test_that_who_scrolled_up_stays_there_while_the_answer_ends_and_the_next_que
     view.hide()
 
 
+def test_that_a_view_that_becomes_smaller_still_shows_the_end(view, qapp):
+    view.show()
+    view.set_state(ChatState(ChatPhase.IDLE, "q", "line\n\n" * 100, number=1, finish_reason="stop"))
+    qapp.processEvents()
+    view.resize(500, 200)
+    qapp.processEvents()
+    assert view.is_at_end()
+    view.verticalScrollBar().setValue(40)
+    view.resize(500, 300)
+    qapp.processEvents()
+    assert view.verticalScrollBar().value() == 40
+    view.hide()
+
+
 def test_that_a_part_is_whole_after_a_blank_line_outside_of_code():
     assert stable_end("a\n\nb", 0) == 3
     assert stable_end("a\n```\nx\n\ny\n", 0) == 0

@@ -10,6 +10,7 @@ from PySide6.QtGui import (
     QFont,
     QGuiApplication,
     QImage,
+    QResizeEvent,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
@@ -119,6 +120,12 @@ class ChatView(QTextBrowser):
     def loadResource(self, type: int, name: QUrl | str) -> object:
         """Only the small pictures of the questions themselves: nothing is read from a disk or a network."""
         return self._images.get(name.toString() if isinstance(name, QUrl) else name)
+
+    @override
+    def resizeEvent(self, e: QResizeEvent) -> None:
+        """A message over the page makes the view smaller: who read the end still reads it."""
+        with _Kept(self):
+            super().resizeEvent(e)
 
     @Slot(QUrl)
     def _on_link(self, url: QUrl) -> None:
