@@ -16,7 +16,6 @@ from pathlib import Path, PurePath
 
 from app.common.capabilities import Capabilities
 from app.common.paths import AppPaths
-from app.common.patient import rename_patiently
 from app.common.problem import fail
 from app.common.whole_file import write_whole
 from app.model.types import ModelInfo
@@ -211,4 +210,4 @@ def _labels(content: dict[str, object]) -> Labels:
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, data, is_lasting=True, rename=rename_patiently)
+    write_whole(path, data, is_lasting=True)

@@ -20,13 +20,20 @@ def test_that_the_old_file_stays_when_the_disk_is_full(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == [path.name]
 
 
-def test_that_a_rename_that_is_refused_leaves_nothing_behind(tmp_path):
+def test_that_a_rename_that_is_refused_leaves_nothing_behind(tmp_path, monkeypatch):
     def refuse(source, target):
         raise PermissionError(13, "in use", str(target))
 
+    monkeypatch.setattr("app.common.whole_file.replace_file", refuse)
     with pytest.raises(PermissionError, match="in use"):
-        write_whole(tmp_path / "a", b"x", rename=refuse)
+        write_whole(tmp_path / "a", b"x")
     assert os.listdir(tmp_path) == []
+
+
+def test_that_the_longest_name_a_disk_allows_can_be_written(tmp_path):
+    path = tmp_path / ("专" * 83 + ".json")
+    write_whole(path, b"x")
+    assert os.listdir(tmp_path) == [path.name]
 
 
 def test_that_a_folder_that_is_gone_and_a_name_that_cannot_be_are_told(tmp_path):

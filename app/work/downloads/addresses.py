@@ -7,7 +7,7 @@ import urllib.request
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
-from app.common.problem import fail
+from app.common.problem import ProblemError, fail
 
 _SCHEMES = ("http", "https")
 _LONGEST = 8192
@@ -69,7 +69,7 @@ def redirected(address: Address, location: str) -> Address:
     or from an encrypted address to a plain one."""
     try:
         target = parse_address(urljoin(address.url, location))
-    except Exception as error:
+    except (ValueError, ProblemError) as error:  # urljoin's and ours
         raise fail("download_redirect_refused", host=address.host, address=shown(location)) from error
     if address.scheme == "https" and target.scheme == "http":
         raise fail("download_redirect_refused", host=address.host, address=shown(location))
