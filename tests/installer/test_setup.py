@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 import zipfile
 from pathlib import Path
 
@@ -141,6 +142,9 @@ def test_that_the_portable_archive_keeps_everything_beside_itself(clean: Windows
     folder = next(path for path in tmp_path.iterdir() if path.is_dir())
     with clean.start(folder / "Lanewise.exe"):
         clean.wait_for_window("lanewise-demo-moe")
+        ends = time.monotonic() + 60
+        while not (folder / "data").is_dir() and time.monotonic() < ends:  # the title may come before the first file
+            time.sleep(0.2)
         clean.end_all()
     assert (folder / "data").is_dir()
     assert not clean.data.exists()
