@@ -61,6 +61,7 @@ class LibraryController(QObject):
         self._paths = paths
         self._around = surroundings
         self._cancel = threading.Event()
+        self._no_suggestions = threading.Event()
         self._scan_id = 0
         self._judged_key: str | None = None
         self._suggested_key: str | None = None
@@ -130,7 +131,9 @@ class LibraryController(QObject):
         if judge is None or judge.key == self._suggested_key:
             return
         key = self._suggested_key = judge.key
-        closing = self._cancel.is_set
+        self._no_suggestions.set()  # those for the machine as it was
+        self._no_suggestions = threading.Event()
+        cancelled = self._no_suggestions.is_set
 
         def on_done(result: tuple[Suggestion, ...] | None, error: Exception | None) -> None:
             if key != self._suggested_key:
@@ -143,7 +146,7 @@ class LibraryController(QObject):
             self.suggestions = result
             self.suggested.emit()
 
-        self._jobs.run(lambda: suggestions(judge, closing), on_done)
+        self._jobs.run(lambda: suggestions(judge, cancelled), on_done)
 
     def look_at(self, paths: tuple[str, ...]) -> None:
         """These files are seen: their plans come first while a search runs."""
@@ -153,7 +156,11 @@ class LibraryController(QObject):
         """End the search at once; what was found stays in the list."""
         self._cancel.set()
 
-    close = cancel
+    def close(self) -> None:
+        """The window goes: end whatever runs."""
+        self.cancel()
+        self._no_suggestions.set()
+        sys.setswitchinterval(self._usual_switch_s)
 
     @property
     def download_folder(self) -> Path:

@@ -1,5 +1,6 @@
 """The library and the hub behind the window: in the background, cancelled at once, over a real server."""
 
+import sys
 import threading
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from app.common.paths import app_paths
 from app.session.app_session import AppSession
 from app.session.hub_controller import HubPhase
+from app.work.downloads.types import check_cancelled
 from app.work.library import scan as scan_module
 from app.work.library.types import Source
 from tests.qt.plan_models import laptop
@@ -88,3 +90,32 @@ def test_that_a_bad_link_and_a_missing_repository_are_told_and_may_be_mended(ses
         qtbot.waitUntil(lambda: session.hub.state.problem is not None, timeout=WAIT_MS)
         assert session.hub.state.problem.code == "hub_repository_missing"
         assert session.hub.state.phase is HubPhase.IDLE
+
+
+def test_that_a_search_that_ends_takes_no_suggestion_with_it(session, qtbot, tmp_path, monkeypatch):
+    begun, let_go = threading.Event(), threading.Event()
+
+    def slow(judge, cancelled):
+        begun.set()
+        let_go.wait(20)
+        check_cancelled(cancelled)
+        return ()
+
+    monkeypatch.setattr("app.session.library_controller.suggestions", slow)
+    session.change_settings(model_folders=(str(tmp_path),))
+    session.library.scan()
+    assert begun.wait(20)
+    session.library.cancel()
+    session.library.scan()
+    let_go.set()
+    qtbot.waitUntil(lambda: session.library.suggestions is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: session.is_idle, timeout=WAIT_MS)
+
+
+def test_that_a_window_that_goes_in_a_search_gives_python_its_usual_pace_back(session, tmp_path):
+    usual = sys.getswitchinterval()
+    session.change_settings(model_folders=(str(tmp_path),))
+    session.library.scan()
+    assert sys.getswitchinterval() < usual
+    session.close()
+    assert sys.getswitchinterval() == usual
