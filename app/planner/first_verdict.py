@@ -78,7 +78,7 @@ def _of_sums(
         return made
     left = card - dense - cached - bounds.card_with_copies
     if sums.experts and left >= 0:
-        n_on_card = left // max(sums.experts.values())
+        n_on_card = min(len(sums.experts), left // max(sums.experts.values()))
         in_ram = experts - n_on_card * min(sums.experts.values())
         if ram >= in_ram + sums.in_ram + bounds.host:
             n_in_ram = max(1, len(sums.experts) - n_on_card)

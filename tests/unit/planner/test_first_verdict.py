@@ -106,6 +106,15 @@ def test_that_every_kind_is_told_where_sums_decide(qwen):
     assert kind(0, 18) is None, "the weights have room, the buffers may not"
 
 
+def test_that_a_large_card_is_no_room_for_what_stays_in_ram(qwen):
+    """The prompt cache is always there, however much of the model the card takes."""
+    wishes = Wishes(prompt_cache_mib=4096)
+    found, planned = both(qwen, machine((60 * GIB,), 4 * GIB), wishes)
+    assert not planned.runs
+    assert found is None or not found.runs
+    assert first_verdict(qwen, machine((60 * GIB,), 8 * GIB), wishes).kind is VerdictKind.GPU
+
+
 def test_that_first_layers_are_close_to_the_plans(qwen):
     first, planned = both(qwen, machine((8 * GIB,), 32 * GIB))
     assert 0 <= first.expert_layers_in_ram - planned.expert_layers_in_ram <= 3
