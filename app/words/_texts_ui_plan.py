@@ -286,6 +286,10 @@ ENTRIES: Entries = {
         "The speed is unknown because the GPU's memory speed is.",
         "显存速度未知，因此无法估计速度。",
     ),
+    "plan.speed.why_small": (
+        "A model this small is too quick to predict; the Run page shows its speed.",
+        "模型太小，速度无法预测；运行后可在“运行”页看到实测速度。",
+    ),
     "plan.speed.why_prompt": (
         "Prompt speed is known here once a prompt of 256 tokens or more has been read.",
         "读过一次至少 256 个 token 的提示词之后，这里就会给出预填充速度。",

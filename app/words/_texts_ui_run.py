@@ -172,6 +172,10 @@ ENTRIES: Entries = {
     # the chat box
     "chat.title": ("Chat", "对话"),
     "chat.private": ("Nothing you ask is stored", "提问内容不会被保存"),
+    "chat.demo": (
+        "Demo model: its weights are random, so it says loose words only. Plan, memory and speed are real.",
+        "演示模型：权重是随机的，只会说零散的英文词；方案、内存和速度都是真的。",
+    ),
     "chat.view": ("Question and answer", "提问与回答"),
     "chat.you": ("You", "你"),
     "chat.answer": ("Answer", "回答"),

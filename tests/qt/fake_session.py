@@ -1,6 +1,7 @@
 """A session for the tests of the plan page: the real planner behind it, no files, no threads, no engine."""
 
 import dataclasses
+from types import SimpleNamespace
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
@@ -61,6 +62,7 @@ class FakeSession(QObject):
         self.undo_stack = QUndoStack(self)
         self.hardware = hardware
         self.is_this_machine = True
+        self.paths = SimpleNamespace(demo_model="demo.gguf")
         self.machine = FakeMachine([])
         self.judge = FakeJudge(self)
         self.vram_users = FakeVramUsers(self)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from types import SimpleNamespace
 
 from PySide6.QtCore import QObject, Signal
 
@@ -375,6 +376,7 @@ class FakeSession(QObject):
         self.chat = ChatState(ChatPhase.IDLE)
         self.doctor = FakeDoctor(self)
         self.settings = Settings(language="en", theme="light", shell="powershell")
+        self.paths = SimpleNamespace(demo_model="demo.gguf")
         self.engines = FakeEngines(self)
         self.learning = FakeLearning(self)
         self.talk = FakeTalk(self.calls, self)

@@ -469,6 +469,14 @@ def test_that_the_wishes_of_the_box_reach_the_session(page, session):
     assert not page.chat.page_button.isEnabled()
 
 
+def test_that_the_chat_says_when_the_demo_model_speaks(page, session):
+    session.set_run(fx.ready_run())
+    assert "stored" in page.chat.note.text()
+    session.paths.demo_model = session.running_plan.model_path
+    session.set_run(fx.ready_run())
+    assert "random" in page.chat.note.text()
+
+
 def test_that_the_key_goes_to_the_clipboard_and_never_into_the_address(page, session, monkeypatch):
     opened, told = [], []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))

@@ -1,7 +1,6 @@
 """The first run: four steps, each skippable, resumed where it was, never shown again."""
 
 import dataclasses
-from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -22,7 +21,6 @@ from tests.qt.plan_models import laptop, small_moe
 @pytest.fixture
 def session(qapp):
     made = FakeSession(laptop())
-    made.paths = SimpleNamespace(demo_model="demo.gguf")
     made.engine = EngineState(EnginePhase.MISSING)
     return made
 
@@ -111,6 +109,17 @@ def test_that_the_demo_is_a_way_too(guide, session):
     guide.pages[Step.MODEL].demo.click()
     assert session.wished[-1] == ("open_demo",)
     assert guide.step is Step.PLAN
+
+
+def test_that_the_loose_words_of_the_demo_are_explained_beside_the_answer(guide, session):
+    page = guide.pages[Step.CHAT]
+    session.show_model(small_moe())
+    session.set_run(RunState(RunPhase.READY))
+    assert page.demo.isHidden(), "a model of one's own"
+    session.paths.demo_model = session.plan.model_path
+    session.set_run(RunState(RunPhase.READY))
+    assert not page.demo.isHidden()
+    assert "random" in page.demo.text()
 
 
 def test_that_windows_own_questions_are_told_in_advance(guide):

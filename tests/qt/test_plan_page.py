@@ -193,6 +193,12 @@ def test_that_an_unknown_speed_is_a_dash_with_the_reason_and_a_way_out(qtbot):
     assert session.wished == [("measure_ram",)]
 
 
+def test_that_a_tiny_model_is_not_said_to_lack_the_speed_of_a_gpu(qtbot):
+    page = shown(PlanPage(FakeSession(laptop(), small_moe())), qtbot)
+    assert page.side.speed.decode.text() == "—"
+    assert "too quick to predict" in page.side.speed.reason
+
+
 def test_that_the_selected_card_is_explained_and_can_be_moved_by_a_button(page, session):
     view = page.board.column("CUDA0").view
     view.select_only(view.cards.find("output"))

@@ -85,6 +85,8 @@ class ChatStep(StepPage):
         self.column.addWidget(self.question)
         self.column.addWidget(self.answer, 1)
         self.column.addWidget(self.speed)
+        self.demo = DimLabel(say("chat.demo"), wrap=True)
+        self.column.addWidget(self.demo)
         self.column.addLayout(self.trouble)
         self._is_asked = False
         session.chat_changed.connect(self._refresh)
@@ -98,7 +100,8 @@ class ChatStep(StepPage):
 
     @Slot()
     def _refresh(self) -> None:
-        chat = self._session.chat
+        chat, plan = self._session.chat, self._session.running_plan
+        self.demo.setVisible(plan is not None and plan.model_path == str(self._session.paths.demo_model))
         self._text.setText(chat.answer or chat.reasoning)
         self.speed.setText("" if chat.decode_tps is None else say("first_run.chat.speed", tps=chat.decode_tps))
         self.trouble.show_problem(chat.problem)

@@ -73,7 +73,7 @@ class SpeedCard(CardFrame):
         ram_unknown = speed.decode_tps is None and plan.devices.ram.bandwidth_gbs is None
         read = speed.ram_read_bytes_per_token
         told = say("plan.speed.reads", size=read) if read >= MIB else say("plan.speed.reads_none")
-        self._why.setText(say("ui.sentences", first=told, second=_why_unknown(speed, ram_unknown)).strip())
+        self._why.setText(say("ui.sentences", first=told, second=_why_unknown(plan, ram_unknown)).strip())
         self._measure.setVisible(ram_unknown)
 
 
@@ -81,13 +81,14 @@ def _speed_text(tps: float | None) -> str:
     return "—" if tps is None else number_text(rounded_tps(tps))
 
 
-def _why_unknown(speed: SpeedEstimate, ram_unknown: bool) -> str:
-    """Why a figure is a dash; empty when none is."""
+def _why_unknown(plan: Plan, ram_unknown: bool) -> str:
+    """Why a figure is a dash; empty when none is. With every bandwidth known, only a tiny model is not predicted."""
     if ram_unknown:
         return say("plan.speed.why_ram")
-    if speed.decode_tps is None:
-        return say("plan.speed.why_gpu")
-    return say("plan.speed.why_prompt") if speed.prompt_tps is None else ""
+    if plan.speed.decode_tps is None:
+        gpu_unknown = any(gpu.bandwidth_gbs is None for gpu in plan.devices.gpus)
+        return say("plan.speed.why_gpu" if gpu_unknown else "plan.speed.why_small")
+    return say("plan.speed.why_prompt") if plan.speed.prompt_tps is None else ""
 
 
 def _kind(speed: SpeedEstimate, value: float | None) -> str:

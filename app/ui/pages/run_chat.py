@@ -78,11 +78,11 @@ class ChatPane(CardFrame):
         head = QHBoxLayout()
         head.setSpacing(10)
         head.addWidget(SectionTitle(say("chat.title")))
-        private = ElidedLabel(say("chat.private"))
-        private.setProperty("look", "dim")
-        private.setFont(DimLabel().font())
-        private.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        head.addWidget(private, 1)
+        self.note = ElidedLabel(say("chat.private"))
+        self.note.setProperty("look", "dim")
+        self.note.setFont(DimLabel().font())
+        self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        head.addWidget(self.note, 1)
         for button in (self.new_button, self.system_button, self.page_button):
             head.addWidget(button)
         figures = QHBoxLayout()
@@ -159,6 +159,10 @@ class ChatPane(CardFrame):
         self.attach.setVisible(takes_pictures)
         self.prompt.takes_pictures = takes_pictures
         self._refresh_speed()
+
+    def set_demo(self, is_demo: bool) -> None:
+        """Say beside the title that the demo model's answers mean nothing, before anyone wonders."""
+        self.note.setText(say("chat.demo" if is_demo else "chat.private"))
 
     def set_pictures(self, names: tuple[str, ...]) -> None:
         """The pictures of the next question."""

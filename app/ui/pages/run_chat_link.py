@@ -53,6 +53,8 @@ class ChatLink(QObject):
 
     @Slot()
     def _on_run(self) -> None:
+        plan = self._session.running_plan
+        self._pane.set_demo(plan is not None and plan.model_path == str(self._session.paths.demo_model))
         if self._session.run.phase is not RunPhase.READY:
             self._on_server()
 
