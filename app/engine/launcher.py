@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import BinaryIO
 
 from app.engine.child import Child, ChildSpec
+from app.engine.log_decoding import local_text
 
 if sys.platform == "win32":
     from app.engine._child_windows import WindowsChild as SystemChild
@@ -147,9 +148,12 @@ class _Collector:
                     self._data += chunk
 
     def text(self) -> str:
-        """Everything read, as UTF-8 with replacement characters.
+        """Everything read, as UTF-8 or, line by line, in the code page of Windows' own messages.
 
         The program has ended; something that it left behind in a session of its own may hold the pipe open for ever.
         """
         self._thread.join(_LAST_OUTPUT_S)
-        return self._data.decode("utf-8", "replace")
+        try:
+            return self._data.decode("utf-8")
+        except UnicodeDecodeError:
+            return "\n".join(local_text(bytes(line)) for line in self._data.split(b"\n"))

@@ -203,8 +203,8 @@ class ServerProcess:
                     may_be_slowed=spec.may_be_slowed,
                 )
             )
-        except OSError as error:
-            why = error.strerror or str(error)
+        except (OSError, ValueError) as error:  # ValueError: a word that no command line can carry (half a character)
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
             self._finish(None, fail("engine_broken", path=self.spec.binary_path, why=why).problem)
             return None
         self.pid = child.pid

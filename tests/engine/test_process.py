@@ -16,6 +16,7 @@ import pytest
 from app.common.problem import ProblemError
 from app.engine.events import Exited, LoadProgress, LogLine, Ready, ServerState, Starting
 from app.engine.health import accepts_key, health_status
+from app.engine.launcher import run_tool
 from app.engine.leftovers import kill_leftover, leftover_servers, remember_server
 from app.engine.ports import free_port
 from app.engine.process import LaunchSpec, start_server
@@ -288,6 +289,18 @@ def test_that_a_program_the_system_cannot_run_ends_with_a_reason(launch, tmp_pat
         assert (reason.code, reason.params["path"]) == ("engine_broken", str(program))
     else:
         assert (reason.code, reason.params["why"]) == ("engine_wrong_platform", "Exec format error")
+
+
+def test_that_a_word_that_no_command_line_can_carry_ends_with_a_reason(launch):
+    _, events = launch(Path(sys.executable), ["-c", "half\0name"])
+    assert events.wait_for(Exited).reason.code == "engine_broken"
+
+
+def test_that_what_windows_says_in_its_own_code_page_is_read_from_a_tool_too():
+    text = "load: 模型\nMapViewOfFile failed: 系统找不到指定的文件。\n"
+    lines = text.encode("utf-8").splitlines()[0] + b"\n" + text.splitlines()[1].encode("gb18030") + b"\n"
+    told = run_tool([sys.executable, "-c", f"import sys; sys.stdout.buffer.write({lines!r})"], dict(os.environ), 60)
+    assert told.stdout == text
 
 
 APP = """
