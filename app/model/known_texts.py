@@ -3,7 +3,8 @@
 A folder of models holds few vocabularies, and each takes ten milliseconds to walk, text by text, since only the lengths
 tell where it ends. A list that begins with the same bytes as one walked before, and has the same bytes in front of one
 of the places noted on that walk, is taken to be the same up to there; the rest is walked. What is not compared is the
-middle of a vocabulary, which no plan looks at. Only the library reads so; a model that is opened is walked as a whole.
+middle of a vocabulary, which no plan looks at. Only the library reads so, and reads a file that then seems damaged once
+more without; a model that is opened is walked as a whole.
 """
 
 from __future__ import annotations

@@ -32,12 +32,23 @@ def summarise(found: FoundFile, alike: AlikeHeaders, texts: KnownTexts) -> tuple
     if known is not None:
         return known
     try:
-        model = read_model(found.path, texts.skip)
+        model = _read(found.path, texts)
     except ProblemError as error:
         return _failed(found, error.problem), None
     summary = summary_of(model)
     alike.keep(model, summary)
     return summary, model
+
+
+def _read(path: str, texts: KnownTexts) -> ModelInfo:
+    """Read the header; what cannot be read is read once more without what is known of other vocabularies, since one
+    that only looks like one of them leads astray."""
+    try:
+        return read_model(path, texts.skip)
+    except ProblemError as error:
+        if not error.problem.code.startswith("gguf_"):
+            raise
+    return read_model(path)
 
 
 def summary_of(model: ModelInfo) -> Summary:

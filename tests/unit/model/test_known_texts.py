@@ -6,6 +6,9 @@ from app.common.problem import ProblemError
 from app.model.gguf_writer import GgufWriter, ValueType
 from app.model.known_texts import KnownTexts
 from app.model.reader import read_model
+from app.work.library.alike import AlikeHeaders
+from app.work.library.summary import summarise
+from app.work.library.types import FoundFile, Source
 
 WORDS = tuple(f"word{n}{'!' * (n % 40)}" for n in range(9000))
 MERGES = tuple(f"w o{n}" for n in range(9000))
@@ -68,6 +71,20 @@ def test_that_a_vocabulary_that_differs_anywhere_is_read_to_its_own_end(tmp_path
     for _ in range(2):
         assert read_model(path, texts.skip) == read_model(path)
     assert read_model(tmp_path / "a.gguf", texts.skip).context_length == len(WORDS)
+
+
+def test_that_a_vocabulary_that_only_looks_like_a_known_one_is_no_damaged_file(tmp_path):
+    """One text longer by as much as another one takes, in front of blank ones that are all the same bytes."""
+    blank = (*WORDS[:3900], *[""] * 400, *WORDS[3900:])
+    moved = [*blank[:3000], blank[3000] + 8 * "x", *blank[3001:]]
+    del moved[3950]
+    texts, alike = KnownTexts(), AlikeHeaders()
+    paths = write(tmp_path / "a.gguf", blank, MERGES), write(tmp_path / "b.gguf", moved, MERGES)
+    for path in paths:
+        found = FoundFile(str(path), path.name, Source.FOLDER, str(tmp_path))
+        summary, model = summarise(found, alike, texts)
+        assert summary.problem is None
+        assert model == read_model(path)
 
 
 def test_that_a_file_cut_off_in_a_known_vocabulary_says_so(tmp_path):
