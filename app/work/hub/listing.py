@@ -25,6 +25,8 @@ _MOST_FILES = 20_000
 _MOST_NAME_BYTES = 200
 _NEXT = re.compile(r'<([^>]+)>\s*;\s*rel="?next"?')
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+"""Windows' devices, whatever follows the point."""
 _SPLIT = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE | re.DOTALL)
 _QUANT = re.compile(
     r"(?<![A-Za-z0-9])((?:UD-)?(?:I?Q\d_(?:K_)?[A-Z0-9]+(?:_[A-Z]+)?|I?Q\d_K|TQ\d_0|MXFP4(?:_MOE)?|NVFP4|BF16|F16|F32))"
@@ -40,7 +42,7 @@ _USUAL = Patience()
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
     """One file; ``size_bytes`` and ``sha256`` are what the site publishes, None = it does not. ``keeps_folders``:
-    another file of the repository has the same name in another folder."""
+    another folder of the repository has a file of the same name as this one's has."""
 
     path: str
     size_bytes: int | None
@@ -98,7 +100,9 @@ def grouped(files: list[RemoteFile]) -> tuple[RemoteSet, ...]:
     together: dict[tuple[str, int], dict[int, RemoteFile]] = {}
     safe = [file for file in files if is_safe(file.path)]
     taken = Counter(file.name.casefold() for file in safe)
-    for file in (replace(file, keeps_folders=taken[file.name.casefold()] > 1) for file in safe):
+    # Whole folders: the engine finds the other parts of a split model beside the first one only.
+    kept = {_folder_of(file.path) for file in safe if taken[file.name.casefold()] > 1}
+    for file in (replace(file, keeps_folders=_folder_of(file.path) in kept) for file in safe):
         found = _SPLIT.fullmatch(file.path)
         key = (file.path, 1) if found is None else (found[1], int(found[3]))
         together.setdefault(key, {})[1 if found is None else int(found[2])] = file
@@ -113,6 +117,10 @@ def grouped(files: list[RemoteFile]) -> tuple[RemoteSet, ...]:
     return tuple(sorted(sets, key=lambda s: (s.is_projector, s.size_bytes or 0, s.name)))
 
 
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
 def quant_of(name: str) -> str | None:
     """'Q4_K_M' out of a file's name or its folder's; None when neither says it."""
     found = _QUANT.findall(name.rpartition("/")[2]) or _QUANT.findall(name)
@@ -123,7 +131,8 @@ def is_safe(path: str) -> bool:
     """May a path of a stranger's repository become one on this disk?"""
     parts = path.split("/")
     return 0 < len(path) <= 512 and not any(
-        part in ("", ".", "..") or _FORBIDDEN.search(part) or part.endswith((" ", ".")) for part in parts
+        part in ("", ".", "..") or _FORBIDDEN.search(part) or _DEVICE.match(part) or part.endswith((" ", "."))
+        for part in parts
     )
 
 

@@ -17,7 +17,7 @@ from app.work.downloads.types import Patience
 from app.work.hub.choices import VerdictBasis, judged, read_remote
 from app.work.hub.fetching import fetch_sets, space_for
 from app.work.hub.links import HUGGING_FACE, MODELSCOPE, HubLink, Site, parse_link
-from app.work.hub.listing import is_safe, list_sets, quant_of
+from app.work.hub.listing import RemoteFile, grouped, is_safe, list_sets, quant_of
 from app.work.library.judge import Judge
 from tests.tools.file_server import FileServer
 from tests.tools.hardware_data import DATA
@@ -180,10 +180,31 @@ def test_that_html_and_a_missing_repository_and_one_without_gguf_are_told(hub):
 
 
 @pytest.mark.parametrize(
-    "path", ["../x.gguf", "/x.gguf", "a/../x.gguf", "a\\x.gguf", "c:x.gguf", "a\nb.gguf", "a//x.gguf", ""]
+    "path",
+    [
+        "../x.gguf",
+        "/x.gguf",
+        "a/../x.gguf",
+        "a\\x.gguf",
+        "c:x.gguf",
+        "a\nb.gguf",
+        "a//x.gguf",
+        "",
+        "NUL.gguf",
+        "aux/x.gguf",
+        "com1",
+    ],
 )
 def test_that_a_name_that_leads_out_of_the_folder_is_never_taken(path):
     assert not is_safe(path)
+
+
+def test_that_parts_of_one_model_stay_together_where_another_folder_has_a_file_of_the_same_name():
+    paths = ("Q4/m-00001-of-00002.gguf", "Q4/m-00002-of-00002.gguf", "old/M-00001-of-00002.gguf", "other/b.gguf")
+    sets = {found.files[0].path: found for found in grouped([RemoteFile(path, 10, None) for path in paths])}
+    assert [file.local for file in sets[paths[0]].files] == [tuple(path.split("/")) for path in paths[:2]]
+    assert sets[paths[2]].files[0].local == ("old", "M-00001-of-00002.gguf")
+    assert sets[paths[3]].files[0].local == ("b.gguf",)
 
 
 def test_that_the_verdict_is_the_planners_from_a_header_that_was_read_through_a_range(hub, small, judge):
