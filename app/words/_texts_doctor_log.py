@@ -21,9 +21,9 @@ _GPU: Entries = {
         "该版本不包含适用于这块显卡的代码（{why}）。请使用几乎所有显卡都能运行的 Vulkan 版本，或为该显卡编译的版本。",
     ),
     "problem.gpu_lost": (
-        "The graphics card stopped answering and was reset ({why}). Use a smaller micro-batch (-ub), undo overclocking, "
+        "The graphics card stopped answering or was reset ({why}). Use a smaller micro-batch (-ub), undo overclocking, "
         "look at power and temperature, and update the driver.",
-        "显卡停止响应并被重置（{why}）。请减小微批次（-ub）、取消超频，检查供电与温度，并更新驱动。",
+        "显卡停止响应或被重置（{why}）。请减小微批次（-ub）、取消超频，检查供电与温度，并更新驱动。",
     ),
     "problem.gpu_memory_faulty": (
         "The graphics card reports a memory error that it cannot correct ({why}). "
@@ -177,7 +177,7 @@ _PROGRAM: Entries = {
     ),
     "problem.router_model_failed": (
         "The router could not load {name}. The lines of that model in the log say why; correct its settings, then ask again.",
-        "路由器无法加载 {name}。日志中该模型的输出说明了原因；请更正其设置后重试。",
+        "路由模式的服务器无法加载 {name}。日志中该模型的输出说明了原因；请更正其设置后重试。",
     ),
 }
 

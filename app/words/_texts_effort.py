@@ -9,7 +9,7 @@ ENTRIES: Entries = {
     "plan.wish.effort.tip": (
         "Quiet: half the threads, low priority and no busy waiting (-t, --prio, --poll). The processor stays cooler and "
         "its fan slower; the graphics card works as before.",
-        "安静：线程减半、低优先级、不忙等（-t、--prio、--poll）。处理器更凉，风扇更慢；显卡不受影响。",
+        "安静：线程减半、低优先级、不忙等（-t、--prio、--poll）。处理器温度和风扇转速都会降低；显卡不受影响。",
     ),
     "effort.full": ("Full speed", "全速"),
     "effort.quiet": ("Quiet", "安静"),
