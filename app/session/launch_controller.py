@@ -79,6 +79,10 @@ class LaunchController(QObject):
 
     def launch(self) -> None:
         """Run the plan on the board, unless something stands in the way."""
+        self._begin(asks_effort=True)
+
+    def _begin(self, *, asks_effort: bool) -> None:
+        """``asks_effort`` False: that question was answered a moment ago, and the launch only looks once more."""
         plan = self._board.plan
         if plan is None or self._machine.hardware is None or not self.calls.is_quiet():
             return
@@ -96,7 +100,7 @@ class LaunchController(QObject):
         def look() -> None:
             if number != self._number or self._board.plan is None:
                 return
-            self.question, self._fitted = self.calls.ask_effort(self._board.plan), fitted
+            self.question, self._fitted = self.calls.ask_effort(self._board.plan) if asks_effort else None, fitted
             if self.question is not None:
                 self.changed.emit()
             else:
@@ -140,7 +144,7 @@ class LaunchController(QObject):
             elif not gone:
                 self.message_raised.emit(Problem("server_not_ended", Severity.ERROR, {"pid": server.pid}))
             else:
-                self.launch()
+                self._begin(asks_effort=False)
 
         self._jobs.run(lambda: kill_leftover(server), on_done)
 
@@ -172,7 +176,7 @@ class LaunchController(QObject):
         if binary is None or not self.calls.is_quiet() or self._board.plan is None:
             return
         if self._board.plan.argv != plan.argv:
-            self.launch()
+            self._begin(asks_effort=False)
             return
         inputs = self._board.inputs
         key = inputs.api_key if inputs is not None and inputs.api_key else self._board.api_key

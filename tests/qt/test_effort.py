@@ -4,12 +4,14 @@ import dataclasses
 
 import pytest
 
+from app.common.problem import Problem
+from app.engine.leftovers import RunningServer
 from app.hardware.types import PowerInfo
 from app.ui.pages.plan_wishes import WishesRow
 from app.ui.pages.settings_everyday import EverydayCard
 from app.ui.theme.manager import ThemeManager
 from app.ui.widgets.launch_strip import LaunchStrip
-from app.work.before_launch import LaunchLook
+from app.work.before_launch import LaunchAnswer, LaunchLook, LaunchQuestion
 from tests.qt.test_launching import _asked, qwen, session, started  # noqa: F401 -- fixtures
 
 
@@ -66,6 +68,22 @@ def test_that_staying_changes_nothing_and_memory_is_looked_at_all_the_same(clear
     qtbot.waitUntil(lambda: bool(started))
     assert started[0][0] is plan is clear.plan
     assert seen == [True]
+
+
+def test_that_the_question_is_not_asked_again_after_a_server_in_the_way_was_ended(clear, qtbot, started, monkeypatch):  # noqa: F811
+    server = RunningServer(1, 0.0, "llama-server", 0, 0.0)
+    monkeypatch.setattr("app.session.launch_controller.kill_leftover", lambda _server: True)
+    _asked(clear, LaunchQuestion(Problem("port_in_use"), (LaunchAnswer("end_server", server=server),)))
+    clear.change_settings(effort_on_battery="ask")
+    power(clear, True)
+    with qtbot.waitSignal(clear.launching.changed):
+        clear.launch()
+    clear.launching.answer(clear.launching.question.answers[1])
+    qtbot.waitUntil(lambda: clear.launching.question is not None)
+    clear.launching.answer(clear.launching.question.answers[0])
+    qtbot.waitUntil(lambda: clear.is_idle)
+    assert clear.launching.question is None
+    assert len(started) == 1
 
 
 def test_that_a_plan_made_quiet_for_the_battery_asks_once_the_plug_is_back(clear, qtbot, started):  # noqa: F811
