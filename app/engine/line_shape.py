@@ -7,6 +7,8 @@ from functools import lru_cache
 
 _SMALL = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"abcdefghijklmnopqrstuvwxyz000000000")
 _MOST_SHAPES = 8192
+_LONGEST_KEPT = 256
+"""Bytes. Longer lines hardly come twice (a prompt, a template); kept, they would take tens of MiB."""
 
 
 def shape_of(text: str) -> bytes:
@@ -19,8 +21,13 @@ def looks_for(words: Iterable[str], *, foreign: bool = False) -> Callable[[str],
     plain English. Where a word has a digit, any digit will do."""
     wanted = tuple(shape_of(word) for word in words)
 
-    @lru_cache(_MOST_SHAPES)
     def has_one(shape: bytes) -> bool:
         return any(word in shape for word in wanted) or (foreign and not shape.isascii())
 
-    return lambda text: has_one(shape_of(text))
+    known = lru_cache(_MOST_SHAPES)(has_one)
+
+    def ask(text: str) -> bool:
+        shape = shape_of(text)
+        return known(shape) if len(shape) <= _LONGEST_KEPT else has_one(shape)
+
+    return ask

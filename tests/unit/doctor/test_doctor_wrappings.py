@@ -1,6 +1,7 @@
 """A failure is read whatever was put around the log's lines, in whatever encoding they were written."""
 
 import html
+import tracemalloc
 
 import pytest
 
@@ -129,3 +130,16 @@ def test_that_lines_of_one_shape_are_looked_at_once_and_alike():
     assert asks("It FAILED 3 times")
     assert asks("失败")
     assert not asks("all is well")
+
+
+def test_that_long_lines_are_looked_at_but_not_kept():
+    asks = looks_for(["fail"])
+    assert asks("x" * 900 + " it FAILED")
+    tracemalloc.start()
+    try:
+        for number in range(300):
+            asks(chr(0x4E00 + number) * 900)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 100_000
