@@ -20,6 +20,8 @@ from app.common.problem import fail
 from app.common.whole_file import write_whole
 from app.model.types import ModelInfo
 from app.planner.router_preset import PresetValueError, router_preset, section_name
+from app.planner.shells import Shell, quote_command
+from app.settings.settings import default_shell
 from app.words import say
 
 LONGEST_NAME = 80
@@ -142,8 +144,10 @@ def export_router(path: Path, plans: Sequence[ShelfPlan], capabilities: Capabili
 
 
 def router_command(path: Path) -> str:
-    """What starts the router. One model at a time: every plan was made for the whole machine."""
-    return f'llama-server --models-preset "{path}" --models-max 1'
+    """What starts the router, for this system's shell. One model at a time: every plan was made for the whole
+    machine."""
+    words = ("--models-preset", str(path), "--models-max", "1")
+    return quote_command("llama-server", words, Shell(default_shell()))
 
 
 def lost_models(plans: Sequence[ShelfPlan]) -> tuple[str, ...]:

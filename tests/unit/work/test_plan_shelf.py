@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -20,6 +20,7 @@ from app.work.plan_shelf import (
     new_plan_path,
     plans_of,
     remove_plan,
+    router_command,
     shelf_folder,
     write_labels,
 )
@@ -174,3 +175,15 @@ def test_that_a_plan_without_a_command_is_named_and_nothing_is_written(paths, mo
         export_router(tmp_path / "r.ini", plans_of(paths, model), Capabilities(flags=frozenset({"-m"})))
     assert (caught.value.problem.code, caught.value.problem.params["name"]) == ("preset_no_command", "bare")
     assert not (tmp_path / "r.ini").exists()
+
+
+@pytest.mark.parametrize(
+    ("shell", "command"),
+    [
+        ("bash", "llama-server --models-preset '/a $HOME/b.ini' --models-max 1"),
+        ("powershell", "llama-server --models-preset '/a $HOME/b.ini' --models-max 1"),
+    ],
+)
+def test_that_the_routers_command_can_be_pasted_whatever_the_folder_is_called(monkeypatch, shell, command):
+    monkeypatch.setattr("app.work.plan_shelf.default_shell", lambda: shell)
+    assert router_command(PurePosixPath("/a $HOME/b.ini")) == command
