@@ -113,7 +113,7 @@ class AppSession(BoardWishes, MachineWishes, PlanAnswers, RunWishes, QObject):
         self.engines.is_saved = lambda: self.machine.is_saved
         self.use_rpc_servers(self.settings.rpc_servers)
         self._run = RunController(self._jobs, self.paths, self)
-        self._run.pinning = lambda: self.settings.pinning
+        self._run.settings = lambda: self.settings
         self._verify = VerifyController(self._jobs, self.paths, self)
         self.learning = LearningController(
             self._jobs, self.paths, self._board, self.machine, self._engine, self._run, self
@@ -138,6 +138,7 @@ class AppSession(BoardWishes, MachineWishes, PlanAnswers, RunWishes, QObject):
     def _connect(self) -> None:
         self._keeper.failed.connect(self.message_raised)
         self._keeper.changed.connect(self.settings_changed)
+        self._keeper.changed.connect(self._run.follow_pace)
         self._keeper.changed.connect(self.effort.follow_settings)
         self._board.changed.connect(self._on_plan_changed)
         self._board.changed.connect(self.doctor.look_again)

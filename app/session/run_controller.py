@@ -21,6 +21,7 @@ from app.session.event_queue import EventQueue
 from app.session.jobs import JobRunner
 from app.session.sleep_watch import SleepWatch
 from app.session.state import ChatPhase, ChatState, RunPhase, RunState
+from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.diagnose.buffers import compare_buffers
@@ -43,8 +44,8 @@ else:
     launch_spec = later("app.work.launching", "launch_spec")
     samplers_for = later("app.work.watching", "samplers_for")
 
-_HISTORY = 2400
-"""20 minutes at 2 Hz."""
+_HISTORY = 3600
+"""30 minutes at 2 Hz, 12 at 5 Hz: the longest stretch that can be chosen for the curves is 10."""
 _LOG_LINES = 5000
 _LOG_FLUSH_MS = 200
 _IDLE_LINE = "update_slots: all slots are idle"
@@ -68,7 +69,7 @@ class RunController(QObject):
     def __init__(self, jobs: JobRunner, paths: AppPaths, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._paths = paths
-        self.pinning: Callable[[], str] = lambda: "hard"
+        self.settings: Callable[[], Settings] = Settings
         self.state = RunState(RunPhase.STOPPED)
         self.history = RingBuffer(_HISTORY)
         self._server: ServerProcess | None = None
@@ -129,7 +130,7 @@ class RunController(QObject):
         self._prompt_tps = None
         self.history.clear()
         self._plan, self._snapshot = plan, snapshot
-        spec = launch_spec(plan, binary, snapshot.cpu, self._paths, api_key, port, self.pinning())
+        spec = launch_spec(plan, binary, snapshot.cpu, self._paths, api_key, port, self.settings().pinning)
         self._set(
             RunState(
                 RunPhase.STARTING,
@@ -158,15 +159,20 @@ class RunController(QObject):
     def watch(self, on: bool) -> None:
         """Live figures for somebody who looks; else the slow pace of the record, which the curves show as a gap."""
         self._is_watched = on
+        self.follow_pace()
+
+    @Slot()
+    def follow_pace(self) -> None:
+        """The user may have chosen another pace."""
         if self._monitor is not None:
             self._monitor.set_period(self._pace(self.state.url))
 
     def _pace(self, url: str | None) -> float:
         """Seconds between samples. A server that starts (no ``url`` yet) is watched in any case: what it takes while
         it loads is learned from."""
-        from app.work.watching import PERIOD_S, RESTING_S
+        from app.work.watching import RESTING_S
 
-        return PERIOD_S if self._is_watched or url is None else RESTING_S
+        return 1 / self.settings().samples_per_second if self._is_watched or url is None else RESTING_S
 
     def send_prompt(self, text: str) -> None:
         """Ask the running server."""

@@ -19,6 +19,8 @@ CLOSINGS = ("ask", "stop", "tray")
 PINNINGS = ("hard", "soft", "off")
 """How firmly a server is held on its CPUs: kept there, told to prefer them (CPU sets, Windows), or not at all."""
 
+SAMPLE_RATES = (1, 2, 5)
+"""How many times a second a running server is watched while somebody looks."""
 
 EFFORTS_ON_MAINS = ("full", "quiet")
 EFFORTS_ON_BATTERY = ("full", "quiet", "ask")
@@ -67,6 +69,7 @@ class Settings:
     update_address: str | None = None
     effort_on_mains: str = "full"
     effort_on_battery: str = "full"
+    samples_per_second: int = 2
 
 
 def changed(settings: Settings, **changes: Any) -> Settings:
@@ -88,5 +91,6 @@ CHOICES = {
     "pinning": PINNINGS,
     "effort_on_mains": EFFORTS_ON_MAINS,
     "effort_on_battery": EFFORTS_ON_BATTERY,
+    "samples_per_second": SAMPLE_RATES,
 }
 """The fields that take one of a few values."""

@@ -50,7 +50,7 @@ _STRESS: Entries = {
     "cli.group.stress": ("stress test", "压力测试"),
     "cli.help.depth": (
         "tokens of the one long prompt; otherwise all that a slot holds",
-        "长提示的token数；默认填满一个槽位",
+        "长提示的 token 数；默认填满一个槽位",
     ),
     "stress.loading": ("Starting the server…", "正在启动服务器…"),
     "stress.filling": (
@@ -74,7 +74,7 @@ _STRESS: Entries = {
     "stress.source.system": ("the server; left of the whole system", "服务器占用；剩余为全系统"),
     "problem.stress_cut_short": (
         "The server ended the stress prompt of {depth:num} tokens early. Look at its log, or try a smaller depth.",
-        "服务器提前结束了 {depth:num} token的压力提示。请查看其日志，或减小深度后重试。",
+        "服务器提前结束了 {depth:num} token 的压力提示。请查看其日志，或减小深度后重试。",
     ),
     "stress.button": ("Test the full context", "测试满上下文"),
     "stress.button_tip": (
@@ -158,6 +158,7 @@ _LIVE: Entries = {
     "live.load": ("load {x} %", "负载 {x} %"),
     "live.temperature": ("{x} °C", "{x} °C"),
     "live.power": ("{x} W", "{x} W"),
+    "live.power_percent": ("power {x} %", "功率 {x} %"),
     "live.clock": ("{x} MHz", "{x} MHz"),
     "live.own": ("server {x}", "服务器 {x}"),
     "live.spilled": ("{x} spilled to RAM", "{x} 溢出到内存"),
@@ -170,6 +171,14 @@ _LIVE: Entries = {
 }
 
 _PINNING: Entries = {
+    "settings.rate": ("Live figures", "实时数据"),
+    "settings.rate_1": ("Once a second", "每秒 1 次"),
+    "settings.rate_2": ("Twice a second", "每秒 2 次"),
+    "settings.rate_5": ("Five times a second", "每秒 5 次"),
+    "settings.rate_note": (
+        "How often a running server is measured while the Run page is in view. More often shows short peaks, and costs a little more processor time.",
+        "“运行”页可见时测量服务器的频率。频率越高，越能看到短暂的峰值，但会多占一点处理器时间。",
+    ),
     "settings.pinning": ("Server's CPUs", "服务器使用的 CPU"),
     "settings.pinning_hard": ("Keep it on the recommended ones", "固定在推荐的 CPU 上"),
     "settings.pinning_soft": ("Prefer the recommended ones", "优先使用推荐的 CPU"),

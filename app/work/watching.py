@@ -2,7 +2,8 @@
 
 ``cpu.<n>`` percent, ``ram.used``, ``ram.available``, ``ram.commit_free`` (where there is a limit), ``swap.used``,
 ``server.rss`` bytes, ``server.cpu`` percent (100 = one CPU), ``gpu.<device>.used`` bytes and ``gpu.<device>.util``
-percent (whole card; NVML, or /sys of AMD's and Intel's drivers; more in app/monitor/nvml.py and drm_card.py),
+percent (whole card; NVML, /sys of AMD's and Intel's drivers, or Windows' counters; more in app/monitor/nvml.py,
+drm_card.py and windows_card.py),
 ``gpu.<device>.process`` bytes (NVML; the server's own),
 ``gpu.<device>.dedicated`` and ``shared`` bytes (the server's own, by Windows' counters or Linux' DRM),
 ``engine.<device>.allocated`` bytes (what the engine says it allocated; a flat line where nothing live can be read),
@@ -24,14 +25,16 @@ from app.monitor.gpu_process import gpu_process_sampler
 from app.monitor.nvml import NvmlSampler
 from app.monitor.sample import CallableSampler, Sampler, Values
 from app.monitor.samplers import CpuSampler, ProcessSampler, RamSampler
+from app.monitor.windows_card import windows_card_sampler
 from app.planner.types import RAM
 
 PERIOD_S = 0.5
-"""While somebody looks at the curves."""
+"""While somebody looks at the curves, unless the user chose another pace (``Settings.samples_per_second``)."""
 RESTING_S = 5.0
 """While nobody does: enough for the record of the run and for the doctor's warnings."""
-GAP_S = 2.0
-"""Samples further apart than this were taken at rest, or the computer slept: a curve has a gap there."""
+GAP_S = 2.5
+"""Samples further apart than this were taken at rest, or the computer slept: a curve has a gap there. One missed sample
+of the slowest pace that can be chosen is none."""
 
 
 def _slots(url: str, api_key: str | None) -> CallableSampler:
@@ -82,6 +85,9 @@ def samplers_for(
     of_cards = drm_card_sampler(snapshot.gpus)
     if of_cards is not None:
         watched.append(of_cards)
+    on_windows = windows_card_sampler(pid, snapshot.gpus)
+    if on_windows is not None:
+        watched.append(on_windows)
     of_process = gpu_process_sampler(pid, snapshot.gpus)
     if of_process is not None:
         watched.append(of_process)

@@ -14,7 +14,9 @@ from app.session.chat_controller import ChatController
 from app.session.jobs import JobRunner
 from app.session.run_controller import RunController
 from app.session.state import ChatPhase
-from app.work.watching import PERIOD_S, RESTING_S
+from app.settings import SAMPLE_RATES, Settings
+from app.ui.pages.run_header import SPANS_S
+from app.work.watching import GAP_S, PERIOD_S, RESTING_S
 
 
 class Told:
@@ -154,4 +156,29 @@ def test_that_a_hidden_window_rests_the_monitor_but_not_while_the_server_loads(j
     run.watch(False)
     assert run._monitor.periods == [RESTING_S, PERIOD_S, RESTING_S]
     run._server = None
+    run.close()
+
+
+def test_that_the_pace_is_the_users_choice_and_a_change_holds_at_once(jobs, monkeypatch):
+    monkeypatch.setattr(run_controller, "MonitorLoop", Pace)
+    monkeypatch.setattr(run_controller, "samplers_for", lambda *_: ())
+    run, chosen = RunController(jobs, app_paths()), [Settings(samples_per_second=5)]
+    run.settings = lambda: chosen[0]
+    run._server, run._snapshot = SimpleNamespace(pid=1, buffers=()), object()
+    run.state = replace(run.state, url="http://127.0.0.1:1")
+    run._start_monitor(0, url="http://127.0.0.1:1")
+    chosen[0] = Settings(samples_per_second=1)
+    run.follow_pace()
+    run.watch(False)
+    run.follow_pace()  # nobody looks: the slow pace of the record stays
+    assert run._monitor.periods == [0.2, 1.0, RESTING_S, RESTING_S]
+    run._server = None
+    run.close()
+
+
+def test_that_the_longest_stretch_of_the_curves_is_kept_at_every_pace(jobs):
+    run = RunController(jobs, app_paths())
+    assert run.history.capacity >= max(SPANS_S) * max(SAMPLE_RATES)
+    assert min(SAMPLE_RATES) * GAP_S > 2, "one missed sample is no gap"
+    assert GAP_S < RESTING_S
     run.close()

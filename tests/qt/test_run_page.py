@@ -65,6 +65,22 @@ def test_that_a_measured_source_replaces_the_engines_sum_when_it_appears(page, s
     assert page.plots.vram._series[0].key == "gpu.CUDA0.used"
 
 
+def test_that_samples_in_quick_succession_are_drawn_together(page, session, monkeypatch):
+    page.show()
+    session.set_run(fx.ready_run())
+    drawn = []
+    monkeypatch.setattr(page.plots.cores, "redraw", lambda: drawn.append(True))
+    monkeypatch.setattr("app.ui.pages.run_plots.LEAST_MS", 3_600_000)
+    page.plots.tick()
+    for n in range(20):
+        session.sample_added.emit(Sample(float(n), {"server.cpu": 100.0}))
+    assert len(drawn) == 1
+    assert page.plots.is_redrawing, "the timer draws the last one"
+    page.plots._drawn.invalidate()  # long ago
+    session.sample_added.emit(Sample(20.0, {"server.cpu": 100.0}))
+    assert len(drawn) == 2
+
+
 def test_that_curves_move_while_a_server_runs_and_stand_still_after(page, session):
     page.show()
     session.set_run(fx.ready_run())

@@ -198,3 +198,14 @@ def test_that_how_firmly_a_server_is_held_is_a_choice_and_cpu_sets_are_windows_o
     assert pinning_choices("hard", "linux") == ("hard", "off")
     assert pinning_choices("soft", "linux") == ("hard", "soft", "off")
     assert pinning_choices("hard", "win32") == ("hard", "soft", "off")
+
+
+def test_that_how_often_a_server_is_measured_is_a_choice(page, session):
+    assert [page.rate.itemText(i) for i in range(page.rate.count())] == [
+        "Once a second",
+        "Twice a second",
+        "Five times a second",
+    ]
+    assert page.rate.currentData() == 2
+    choose(page.rate, 5)
+    assert session.calls == [("change_settings", {"samples_per_second": 5})]

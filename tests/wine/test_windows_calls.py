@@ -11,11 +11,14 @@ from app.common.problem import ProblemError
 from app.hardware import cpu_windows, gpus_nvml, gpus_windows, gpus_windows_calls, memory_windows, probe
 from app.hardware.cpu_choice import choose_cpus
 from app.hardware.free_now import read_free
-from app.hardware.gpu_counters_windows import GpuCounters
+from app.hardware.gpu_counters_windows import GpuCounters, LoadCounters
+from app.hardware.gpu_load import CardSensors
+from app.hardware.gpu_sensors_windows import read_sensors
 from app.hardware.registry_windows import registry_text
 from app.hardware.smbios import parse_smbios
 from app.monitor.gpu_process import gpu_process_sampler
 from app.monitor.samplers import CpuSampler, ProcessSampler, RamSampler
+from app.monitor.windows_card import windows_card_sampler
 
 
 def test_that_this_is_windows_10_or_newer_with_the_python_that_is_shipped():
@@ -83,6 +86,15 @@ def test_that_missing_counters_are_an_error_of_the_system_and_never_a_zero(under
         GpuCounters()
     gpus = gpus_windows.gpus_of(gpus_windows_calls.read_adapters(), ())
     assert gpu_process_sampler(os.getpid(), gpus) is None
+    with pytest.raises(OSError, match="0xc0000bb9"):
+        LoadCounters()
+    assert windows_card_sampler(os.getpid(), gpus) is None
+
+
+def test_that_a_card_that_tells_nothing_of_its_sensors_is_no_error(under_wine):
+    told = [read_sensors(gpu.luid) for gpu in gpus_windows.gpus_of(gpus_windows_calls.read_adapters(), ())]
+    assert told
+    assert all(t == CardSensors() for t in told) if under_wine else all(t.temperature != 0 for t in told)
 
 
 def test_that_a_missing_nvidia_driver_is_named_as_such(under_wine):

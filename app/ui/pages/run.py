@@ -218,7 +218,7 @@ class RunPage(QWidget):
             self.plots.set_plan(self._plan_of_curves(), self._session.hardware, self._sampled)
         self.live.take(sample.values)
         self.plots.cores.take(cpu_load(sample.values), sample.values.get("server.cpu"))
-        self.plots.tick()
+        self.plots.take_sample()
         plan = self._session.plan
         self.chat.set_context(sample.values.get("ctx.used"), plan.n_ctx if plan is not None else None)
 

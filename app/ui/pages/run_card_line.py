@@ -45,6 +45,7 @@ def _card(values: Values, name: str) -> str:
         ("load", value("util"), lambda v: f"{v:.0f}"),
         ("temperature", value("temperature"), lambda v: f"{v:.0f}"),
         ("power", value("power_w"), lambda v: f"{v:.0f}"),
+        ("power_percent", value("power_percent"), lambda v: f"{v:.0f}"),
         ("clock", value("clock"), lambda v: number_text(round(v))),
         ("own", value("process") if value("process") is not None else value("dedicated"), size_text),
     ]

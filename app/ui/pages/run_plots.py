@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from PySide6.QtCore import QTimer, Slot
+from PySide6.QtCore import QElapsedTimer, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from typing_extensions import override
@@ -28,6 +28,8 @@ from app.ui.widgets.labels import ElidedLabel, SectionTitle
 from app.words import say
 
 _WITHOUT_SAMPLE_MS = 1000
+LEAST_MS = 350
+"""Between two drawings for samples, so that there are never three a second: of five samples every other is drawn."""
 
 
 class CorePanel(QWidget):
@@ -113,6 +115,7 @@ class RunPlots(QWidget):
             card.body.addWidget(panel)
             layout.addWidget(card, stretch)
         self._is_live = True
+        self._drawn = QElapsedTimer()
         self._timer = QTimer(self)
         self._timer.setInterval(_WITHOUT_SAMPLE_MS)
         self._timer.timeout.connect(self.tick)
@@ -128,10 +131,18 @@ class RunPlots(QWidget):
         return self._timer.isActive()
 
     @Slot()
+    def take_sample(self) -> None:
+        """There is a new sample: draw it, unless the last drawing was a moment ago. The next sample or the timer draws
+        what was left out."""
+        if not self._drawn.isValid() or self._drawn.hasExpired(LEAST_MS):
+            self.tick()
+
+    @Slot()
     def tick(self) -> None:
         """There may be a new sample: draw it, if anybody can see it."""
         if not self.isVisible() or self.window().isMinimized():
             return
+        self._drawn.start()
         for plot in self.plots:
             if plot.isVisible():
                 plot.redraw()

@@ -76,9 +76,11 @@ def prompt_series(plan: Plan | None) -> tuple[Series, ...]:
 
 _CARD_FIGURES = (
     ("util", PlotUnit.PERCENT),
+    ("own_util", PlotUnit.PERCENT),
     ("mem_util", PlotUnit.PERCENT),
     ("temperature", PlotUnit.CELSIUS),
     ("power_w", PlotUnit.WATTS),
+    ("power_percent", PlotUnit.PERCENT),
     ("clock", PlotUnit.MEGAHERTZ),
     ("used", PlotUnit.BYTES),
     ("process", PlotUnit.BYTES),

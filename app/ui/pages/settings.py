@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLay
 
 from app.common.problem import Problem
 from app.engine.toolchain import build_tools_problem
-from app.settings import CLOSINGS, LANGUAGES, PINNINGS, SHELLS, THEMES
+from app.settings import CLOSINGS, LANGUAGES, PINNINGS, SAMPLE_RATES, SHELLS, THEMES
 from app.ui.pages.settings_engine import EngineCard
 from app.ui.pages.settings_engines import EnginesCard
 from app.ui.pages.settings_everyday import EverydayCard
@@ -61,11 +61,12 @@ class SettingsPage(QWidget):
         self.reserve = Combo()
         self.closing = Combo()
         self.pinning = Combo()
+        self.rate = Combo()
         self.engine = EngineCard(build_problem())
         self.engines = EnginesCard(session.engines)
         self.updates = UpdatesCard(session, _version)
         width = self.fontMetrics().horizontalAdvance("0") * _CONTROL_CHARACTERS
-        for control in (self.language, self.theme, self.shell, self.reserve, self.closing, self.pinning):
+        for control in (self.language, self.theme, self.shell, self.reserve, self.closing, self.pinning, self.rate):
             control.setMinimumWidth(width)
         body = QWidget()
         self._lay_out(body)
@@ -109,6 +110,7 @@ class SettingsPage(QWidget):
         card.add_row(say("settings.language"), self.language)
         card.add_row(say("settings.theme"), self.theme)
         card.add_row(say("settings.closing"), self.closing)
+        card.add_row(say("settings.rate"), self.rate, say("settings.rate_note"))
         return card
 
     def _plan_card(self) -> FormCard:
@@ -149,6 +151,7 @@ class SettingsPage(QWidget):
         self.reserve.currentIndexChanged.connect(self._on_reserve)
         self.closing.currentIndexChanged.connect(self._on_closing)
         self.pinning.currentIndexChanged.connect(self._on_pinning)
+        self.rate.currentIndexChanged.connect(self._on_rate)
         self.engine.path_chosen.connect(session.choose_engine)
         self.engine.build_requested.connect(session.build_engine)
         self.engines.get_requested.connect(self.get_engine)
@@ -175,6 +178,8 @@ class SettingsPage(QWidget):
         self.closing.set_choices(closings, settings.close_with_server)
         pinnings = [(say(f"settings.pinning_{v}"), v) for v in pinning_choices(settings.pinning, sys.platform)]
         self.pinning.set_choices(pinnings, settings.pinning)
+        rates = [(say(f"settings.rate_{v}"), v) for v in SAMPLE_RATES]
+        self.rate.set_choices(rates, settings.samples_per_second)
 
     @Slot()
     def _on_engine(self) -> None:
@@ -203,6 +208,10 @@ class SettingsPage(QWidget):
     @Slot()
     def _on_pinning(self) -> None:
         self._session.change_settings(pinning=self.pinning.currentData())
+
+    @Slot()
+    def _on_rate(self) -> None:
+        self._session.change_settings(samples_per_second=self.rate.currentData())
 
 
 def pinning_choices(current: str, platform: str) -> tuple[str, ...]:
