@@ -31,11 +31,6 @@ def resource_path(name: str) -> Path:
     return path
 
 
-def resource_bytes(name: str) -> bytes:
-    """The content of a resource."""
-    return resource_path(name).read_bytes()
-
-
 def resource_text(name: str) -> str:
     """The content of a text resource; all of ours are UTF-8."""
     return resource_path(name).read_text(encoding="utf-8")

@@ -66,14 +66,3 @@ def part_paths(path: str, n_parts: int) -> tuple[str, ...] | None:
     if found is None or int(found[3]) != n_parts or not 1 <= int(found[2]) <= n_parts:
         return None
     return tuple(os.path.join(folder, f"{found[1]}-{n + 1:05d}-of-{n_parts:05d}.gguf") for n in range(n_parts))
-
-
-def is_model_name(name: str) -> bool:
-    """Could a file of this name be opened as a model? Not unfinished downloads, nor the later parts of a split model.
-
-    ``.part``, ``.aria2``, ``.incomplete`` and the like end in something else than ``.gguf``.
-    """
-    if not name.lower().endswith(".gguf") or name.startswith("."):
-        return False
-    found = _PART_NAME.fullmatch(name)
-    return found is None or int(found[2]) == 1

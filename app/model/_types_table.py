@@ -78,8 +78,3 @@ def type_name(type_id: int) -> str:
     if known is not None:
         return known.name
     return FORK_TYPE_NAMES.get(type_id, f"type {type_id}")
-
-
-def is_mainline(type_id: int) -> bool:
-    """Can a plain llama.cpp server load it? False for fork types and for numbers we do not know."""
-    return type_id in TENSOR_TYPES

@@ -19,14 +19,6 @@ from functools import lru_cache
 from app.model.types import LayerFacts, Role
 
 _BLOCK = re.compile(r"(?:dec\.|enc\.)?blk\.(\d{1,4})\.(.+)", re.ASCII)
-_INPUT_NAMES = (
-    "token_embd", "position_embd", "token_types", "per_layer_token_embd", "masked_embd_centroids",
-    "masked_embd_ordering",
-)  # fmt: skip
-_FIRST_BLOCK_NAMES = (
-    "token_embd_norm", "per_layer_model_proj", "per_layer_proj_norm", "hrm.z_l_init", "rope_freqs",
-    "rope_factors_long", "rope_factors_short",
-)  # fmt: skip
 _PARAMETER_SUFFIXES = (".weight", ".bias", ".scale", ".input_scale", ".scales", ".lora_a", ".lora_b")
 
 _BLOCK_RULES: tuple[tuple[re.Pattern[str], Role], ...] = (
@@ -76,21 +68,6 @@ def role_in_layer(role: Role, layer: LayerFacts) -> Role:
     if role is Role.ATTENTION and layer.recurrent and layer.head_count_kv == 0:
         return Role.RECURRENT
     return role
-
-
-def home_unit(tensor_name: str, block_count: int) -> int | None:
-    """With which layer unit the engine stores a tensor (llama-arch.cpp:749-1047, llama-model.cpp:1591-1611).
-
-    0..block_count-1 is a block, ``block_count`` the output unit, None the input layer, which stays in RAM whatever
-    ``-ngl`` says. Names without a block that the engine reads with its first block give 0.
-    """
-    found = _BLOCK.fullmatch(tensor_name)
-    if found is not None:
-        return int(found[1])
-    stem = _stem(tensor_name)
-    if stem in _INPUT_NAMES:
-        return None
-    return 0 if stem in _FIRST_BLOCK_NAMES else block_count
 
 
 @lru_cache(maxsize=4096)

@@ -12,8 +12,6 @@ import struct
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from app.common.problem import Problem
-from app.planner.placement import homes
 from app.planner.types import RAM, DeviceSet, Placement
 
 
@@ -88,18 +86,3 @@ def engine_home_names(placement: Placement, devices: DeviceSet) -> tuple[str, ..
     names = [d.name for d in devices.gpus]
     indices = engine_homes(placement.block_count, placement.n_gpu_layers, shares, len(names))
     return tuple(RAM if index is None else names[index] for index in indices)
-
-
-def prove_homes(placement: Placement, devices: DeviceSet) -> Problem | None:
-    """None when ``-ngl`` and ``-ts`` give exactly the homes of the placement, else a problem that names the unit."""
-    wanted = homes(placement)
-    try:
-        given = engine_home_names(placement, devices)
-    except ValueError as error:
-        return Problem("homes_proof_failed", params={"unit": None}, evidence=(str(error),))
-    for unit, (want, got) in enumerate(zip(wanted, given, strict=False)):
-        if want != got:
-            return Problem("homes_proof_failed", params={"unit": unit}, evidence=(f"{want} != {got}",))
-    if len(wanted) != len(given):
-        return Problem("homes_proof_failed", params={"unit": len(given)}, evidence=(f"{len(wanted)} units placed",))
-    return None

@@ -101,14 +101,6 @@ def memory_problem(model: ModelInfo, devices: DeviceSet, kv: KvSettings, predict
     return no_room_problem(devices, Needs(weights, kv_bytes, beside), kv.n_ctx, over_full)
 
 
-def problem_by_size(
-    devices: DeviceSet, file_bytes: int, kv_bytes_per_token: int, n_ctx: int, compute_bytes: int = 0
-) -> Problem | None:
-    """The same before anything is downloaded: from the file's size and its architecture's cache bytes per token
-    (heads x (key + value length) x 2 bytes x layers for f16)."""
-    return no_room_problem(devices, Needs(file_bytes, lambda tokens: tokens * kv_bytes_per_token, compute_bytes), n_ctx)
-
-
 def reserve_problem(device: DeviceEstimate) -> Problem | None:
     """``reserve_above_free``: more is to be kept free on a card than there is."""
     if device.device == RAM or device.free_bytes is None or not device.reserve_bytes:

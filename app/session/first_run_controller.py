@@ -72,11 +72,6 @@ class FirstRunController(QObject):
         self._change(first_run=behind)
         self.changed.emit()
 
-    def back_to(self, step: Step) -> None:
-        """Take this step once more."""
-        self._change(first_run=tuple(name for name in self._settings().first_run if name not in (step.value, DONE)))
-        self.changed.emit()
-
     def leave(self) -> None:
         """The user needs no guide, now or later."""
         if DONE not in self._settings().first_run:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from app.common.problem import ProblemError
-from app.model._files import extended_path, is_model_name, part_paths
+from app.model._files import extended_path, part_paths
 from app.model.gguf_writer import GgufWriter, ValueType
 from app.model.reader import FileRole, file_role, read_model
 from app.model.types import Role
@@ -322,20 +322,3 @@ def test_that_experts_used_may_differ_per_block(tmp_path):
     model = read_model(path)
     assert model.expert_used_count == 8
     assert [model.used_experts(block) for block in range(3)] == [2, 8, 4]
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("model.gguf", True),
-        ("MODEL.GGUF", True),
-        ("m-00001-of-00003.gguf", True),
-        ("m-00002-of-00003.gguf", False),
-        ("model.gguf.part", False),
-        ("model.gguf.aria2", False),
-        ("model.gguf.incomplete", False),
-        ("._model.gguf", False),
-    ],
-)
-def test_that_unfinished_downloads_and_later_parts_are_not_offered(name, expected):
-    assert is_model_name(name) is expected

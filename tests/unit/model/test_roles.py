@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.model.roles import classify, home_unit, role_in_layer
+from app.model.roles import classify, role_in_layer
 from app.model.types import LayerFacts, Role
 
 DATA = json.loads((Path(__file__).parents[2] / "data" / "model" / "architectures.json").read_text("utf-8"))
@@ -82,23 +82,6 @@ def test_that_everything_in_the_last_nextn_blocks_is_mtp():
     assert classify("blk.46.ffn_up_exps.weight", 48, 2) == (Role.MTP, 46)
     assert classify("blk.47.attn_norm.weight", 48, 2) == (Role.MTP, 47)
     assert classify("blk.45.ffn_up_exps.weight", 48, 2) == (Role.ROUTED_EXPERT, 45)
-
-
-@pytest.mark.parametrize(
-    ("name", "unit"),
-    [
-        ("token_embd.weight", None),
-        ("per_layer_token_embd.weight", None),
-        ("blk.5.attn_q.weight", 5),
-        ("output.weight", 48),
-        ("output_norm.weight", 48),
-        ("token_embd_norm.weight", 0),
-        ("rope_freqs.weight", 0),
-        ("cls.weight", 48),
-    ],
-)
-def test_that_a_tensor_lives_with_the_unit_where_the_engine_puts_it(name, unit):
-    assert home_unit(name, 48) == unit
 
 
 def test_that_linear_attention_is_recurrent_by_the_block_it_lies_in():

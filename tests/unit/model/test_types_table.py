@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.model._types_table import FORK_TYPE_NAMES, TENSOR_TYPES, is_mainline, type_name
+from app.model._types_table import FORK_TYPE_NAMES, TENSOR_TYPES, type_name
 
 gguf = pytest.importorskip("gguf", reason="the other reader is not among the wheels of the tests under Wine")
 
@@ -34,6 +34,3 @@ def test_that_fork_types_have_names_and_are_no_mainline_types():
     assert not set(FORK_TYPE_NAMES) & set(TENSOR_TYPES)
     assert type_name(156) == "IQ3_KS"
     assert type_name(250) == "type 250"
-    assert is_mainline(12)
-    assert not is_mainline(156)
-    assert not is_mainline(250)

@@ -6,7 +6,7 @@ import pytest
 
 from app.engine.capabilities import FALLBACK
 from app.planner.plan import PlanInputs, make_plan
-from app.planner.sizing import problem_by_size
+from app.planner.sizing import Needs, no_room_problem
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
 from app.words import say_problem
 
@@ -74,7 +74,8 @@ def test_that_nothing_is_said_where_the_free_memory_is_unknown(real_headers):
 @pytest.mark.parametrize(("file_gib", "fits"), [(17.28, False), (14.5, True)])
 def test_that_size_and_architecture_alone_answer_before_a_download(file_gib, fits):
     per_token = 48 * 4 * (128 + 128) * 2
-    problem = problem_by_size(SMALL, int(file_gib * GIB), per_token, 8192, compute_bytes=300 * MIB)
+    needs = Needs(int(file_gib * GIB), lambda tokens: tokens * per_token, 300 * MIB)
+    problem = no_room_problem(SMALL, needs, 8192)
     assert (problem is None) == fits
     if problem is not None:
         assert problem.code == "does_not_fit_memory"
