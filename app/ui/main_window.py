@@ -223,6 +223,7 @@ class MainWindow(QWidget):
             "Ctrl+Y": stack.redo,
             "Ctrl+L": self._on_launch_key,
             "Ctrl+Shift+C": self._on_copy_key,
+            "Ctrl+Q": self.close,
             "F1": self.show_keys,
         }
         add_shortcuts(self, slots)

@@ -17,6 +17,7 @@ KEYS = (
     ("Ctrl+Shift+Z", "window.key.redo"),
     ("Ctrl+L", "window.key.launch"),
     ("Ctrl+Shift+C", "window.key.copy"),
+    ("Ctrl+Q", "window.key.close"),
     ("Ctrl+1", "window.key.pages"),
     ("F1", "window.keys"),
 )

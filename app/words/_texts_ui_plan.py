@@ -19,7 +19,8 @@ ENTRIES: Entries = {
     "window.key.redo": ("Redo", "重做"),
     "window.key.launch": ("Launch the plan", "启动当前方案"),
     "window.key.copy": ("Copy the command", "复制命令"),
-    "window.key.pages": ("First page; 2, 3, 4 for the others", "第一个页面；2、3、4 为其余页面"),
+    "window.key.close": ("Close the window", "关闭窗口"),
+    "window.key.pages": ("First page; 2 to 6 for the others", "第一个页面；2 到 6 为其余页面"),
     "window.key.left": ("Move the selected cards one device to the left", "把选中的卡片移到左边的设备"),
     "window.key.right": ("Move the selected cards one device to the right", "把选中的卡片移到右边的设备"),
     "window.key.open_card": ("Open or close a card", "展开或收起卡片"),
@@ -63,8 +64,8 @@ ENTRIES: Entries = {
     ),
     "plan.verdict.fits": ("Fits, with {ctx} context.", "容量足够，上下文 {ctx}。"),
     "plan.verdict.unknown": (
-        "How much memory is free is not known, so nobody can say whether {ctx} context fits.",
-        "可用内存未知，无法判断 {ctx} 上下文是否够用。",
+        "How much is free on {devices} is not known, so nobody can say whether {ctx} context fits. The Machine page tells why.",
+        "{devices} 的可用空间未知，无法判断 {ctx} 上下文是否够用。原因见“本机”页。",
     ),
     "plan.verdict.over": (
         "Does not fit: {parts}. Move cards away or choose a smaller context.",
@@ -206,7 +207,7 @@ ENTRIES: Entries = {
     ),
     "board.status.unknown": (
         "Needs {need:size}; free memory unknown",
-        "需要 {need:size}；可用内存未知",
+        "需要 {need:size}；可用空间未知",
     ),
     "board.hover.over": ("Drop here: needs {over:size} more", "放到这里：还差 {over:size}"),
     "board.hover.fits": ("Drop here: fits", "放到这里：容量足够"),

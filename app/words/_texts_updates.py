@@ -13,7 +13,7 @@ ENTRIES: Entries = {
         "request for the list.",
         "只有按下按钮才会查询，也不会自动安装任何东西。发送的只是获取列表的普通请求。",
     ),
-    "updates.address": ("Lanewise's list", "Lanewise 列表"),
+    "updates.address": ("Lanewise's releases", "Lanewise 发行列表"),
     "updates.address_hint": ("https://… (releases as JSON)", "https://…（JSON 格式的发行列表）"),
     "updates.app": ("Lanewise", "Lanewise"),
     "updates.engine": ("llama.cpp", "llama.cpp"),

@@ -279,3 +279,8 @@ def test_that_a_window_is_never_larger_than_the_screen_it_opens_on():
     assert fitted(QSize(1366, 768), QSize(1280, 680), least) == QSize(1280, 644)
     assert fitted(QSize(2500, 1300), QSize(1366, 720), least) == QSize(1366, 684)
     assert fitted(QSize(1366, 768), QSize(800, 600), least) == least
+
+
+def test_that_ctrl_q_closes_the_window(window):
+    QTest.keyClick(window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    assert not window.isVisible()

@@ -1,5 +1,7 @@
 """The plan page shows the session's plan in words and numbers, and every control is a wish to the session."""
 
+import dataclasses
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -197,6 +199,14 @@ def test_that_a_tiny_model_is_not_said_to_lack_the_speed_of_a_gpu(qtbot):
     page = shown(PlanPage(FakeSession(laptop(), small_moe())), qtbot)
     assert page.side.speed.decode.text() == "—"
     assert "too quick to predict" in page.side.speed.reason
+
+
+def test_that_a_card_of_unknown_memory_is_named_in_the_verdict(qtbot):
+    hardware = laptop(second_gpu=False)
+    asleep = dataclasses.replace(hardware.gpus[0], total_bytes=None, free_bytes=None)
+    page = shown(PlanPage(FakeSession(dataclasses.replace(hardware, gpus=(asleep,)), small_moe())), qtbot)
+    assert page.header.verdict_text.startswith("How much is free on CUDA0 is not known")
+    assert "Machine page" in page.header.verdict_text
 
 
 def test_that_the_selected_card_is_explained_and_can_be_moved_by_a_button(page, session):

@@ -131,7 +131,7 @@ def test_that_what_the_second_card_gains_is_the_first_row_and_no_button(qtbot):
     card.show()
     card.show_trades((_trade(),), answer)
     fact, offer = card.rows
-    assert (fact.what.text(), fact.gain.text()) == ("CUDA1 beside CUDA0", "+8.5 tok/s")
+    assert (fact.what.text(), fact.gain.text()) == ("With CUDA1, against CUDA0 alone", "+8.5 tok/s")
     assert fact.how.text().startswith("Prompts gain as well")
     assert "31.0 tok/s instead of 22.5" in fact.accessibleName()
     assert fact.focusPolicy() is Qt.FocusPolicy.NoFocus

@@ -85,7 +85,7 @@ class PlanHeader(QWidget):
         self._engine_menu = QMenu(self)
         self._open = PlainButton(say("plan.open"))
         self._plan = PlainButton(say("planfile.menu"))
-        self._plan.set_icon("plan")
+        self._plan.set_icon("chevron-down")
         self._plan.setToolTip(say("planfile.menu.tip"))
         self._undo = IconButton("undo", say("plan.undo"))
         self._redo = IconButton("redo", say("plan.redo"))

@@ -49,7 +49,7 @@ def _main(plan: Plan) -> Verdict:
         parts = [
             say(
                 "plan.verdict.over_part",
-                device=say("board.ram") if d.kind.value == "ram" else d.device,
+                device=_name(d),
                 over=-(d.left_bytes or 0),
             )
             for d in over
@@ -60,7 +60,8 @@ def _main(plan: Plan) -> Verdict:
             code = "plan.verdict.over_cache"
         return Verdict(say(code, parts=say("plan.verdict.and").join(parts)), "error")
     if plan.estimate.fits is None:
-        return Verdict(say("plan.verdict.unknown", ctx=context), "warning")
+        unknown = say("cli.comma").join(_name(d) for d in plan.estimate.devices if d.fits is None)
+        return Verdict(say("plan.verdict.unknown", devices=unknown, ctx=context), "warning")
     speed = plan.speed
     if speed.decode_tps is None:
         return Verdict(say("plan.verdict.fits", ctx=context), "ok")
