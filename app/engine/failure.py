@@ -104,7 +104,8 @@ _DLL_NOT_FOUND_CUT = 53
 """0xC0000135 cut to eight bits (0x35), as shells between Windows and a POSIX layer give it (ollama#6804)."""
 
 _TOLD_EXIT = re.compile(
-    r"(?:[Ee]xit(?:ed)?(?: with)?(?:,? (?:code|status)){1,2}|\brc)\s*[:=]?\s*(?P<code>0x[0-9a-fA-F]{8,16}|-?\d{1,20})\b"
+    r"(?:[Ee]xit(?:ed)?(?: with)?(?:,? (?:code|status)){1,2}|\brc)\s*(?:[:=]\s*)?"
+    r"(?P<code>0x[0-9a-fA-F]{8,16}|-?[0-9]{1,20})\b"
 )
 
 
@@ -140,9 +141,10 @@ def judge(clean: Sequence[CleanLine]) -> Judgement:
     """Failure, warnings and readiness of the last run in a log; of several router ports, the one that failed."""
     failure: Problem | None = None
     is_ready = False
-    streams = dict.fromkeys(line.stream for line in clean)
-    for stream in streams:
-        mine = clean if len(streams) == 1 else [line for line in clean if line.stream == stream]
+    streams: dict[str, list[CleanLine]] = {}
+    for line in clean:
+        streams.setdefault(line.stream, []).append(line)
+    for mine in streams.values():
         run = _last_run(mine)
         if run is None:
             continue
@@ -169,12 +171,8 @@ def find_failure(lines: Iterable[str]) -> Problem | None:
     return judge([clean_line(line) for line in lines]).failure
 
 
-def find_warnings(lines: Iterable[str]) -> tuple[Problem, ...]:
-    """Trouble that the engine lived with, each kind once, in the order of the table."""
-    return _warnings_of([clean_line(line) for line in lines])
-
-
 def _warnings_of(clean: Iterable[CleanLine]) -> tuple[Problem, ...]:
+    """Trouble that the engine lived with, each kind once, in the order of the table."""
     found: dict[str, Problem] = {}
     for line in clean:
         if not is_worth_a_look(line.text):
@@ -194,7 +192,7 @@ def _told_exit(clean: Sequence[CleanLine]) -> int | None:
     for line in clean[-_EXIT_LINES:]:
         if "xit" in line.text or "rc" in line.text:
             for found in _TOLD_EXIT.finditer(line.text):
-                code = int(found["code"], 0)
+                code = int(found["code"], 16 if found["code"].startswith("0x") else 10)
     return None if code is None else _narrowed(code)
 
 

@@ -71,13 +71,13 @@ def alias_of(model: ModelInfo) -> str:
     return re.sub(r"-\d{5}-of-\d{5}$", "", stem)
 
 
-def place_all(plan: Plan, model: ModelInfo, moves: tuple[tuple[str, str], ...]) -> Placement:
-    """Apply ``ID=DEVICE`` moves in order (``--place``). Raises ProblemError when the engine cannot express one."""
-    return _placed(plan, model, moves)[0]
+def place_all(
+    plan: Plan, model: ModelInfo, moves: tuple[tuple[str, str], ...]
+) -> tuple[Placement, tuple[Problem, ...]]:
+    """The placement after ``ID=DEVICE`` moves in order (``--place``), and what each took along (``move_snapped_*``).
 
-
-def _placed(plan: Plan, model: ModelInfo, moves: tuple[tuple[str, str], ...]) -> tuple[Placement, tuple[Problem, ...]]:
-    """The placement after the moves, and what each took along (``move_snapped_*``)."""
+    Raises ProblemError when the engine cannot express one.
+    """
     placement = plan.placement
     notes: list[Problem] = []
     for card_id, device in moves:
@@ -103,7 +103,7 @@ def plan_and_notes(
     plan = make_plan(inputs, placement, is_edited=placement is not None)
     if not moves:
         return plan, ()
-    placement, notes = _placed(plan, inputs.model, moves)
+    placement, notes = place_all(plan, inputs.model, moves)
     return make_plan(replace(inputs, wishes=plan.wishes), placement, is_edited=True), notes
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.common.problem import Severity
 from app.engine import failure
-from app.engine.failure import exit_code_text, explain_exit, find_failure, find_warnings
+from app.engine.failure import exit_code_text, explain_exit, find_failure, judge
 from app.engine.failure_rules import RULES
 from app.engine.failure_warnings import WARNINGS
 from app.engine.loglines import clean_line
@@ -20,6 +20,10 @@ from tests.tools.engine_data import expected, log_lines, log_names
 EXPECTED = expected()
 BAD = [name for name, what in EXPECTED.items() if "error" in what]
 GOOD = [name for name in log_names() if name not in BAD]
+
+
+def warnings_in(lines):
+    return judge([clean_line(line) for line in lines]).warnings
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -42,7 +46,7 @@ def test_that_a_good_log_gives_no_error(name):
 @pytest.mark.share(8)
 @pytest.mark.parametrize("name", log_names())
 def test_that_only_the_logs_with_a_warning_warn(name):
-    codes = [problem.code for problem in find_warnings(log_lines(name))]
+    codes = [problem.code for problem in warnings_in(log_lines(name))]
     assert codes == ([EXPECTED[name]["warning"]] if "warning" in EXPECTED.get(name, {}) else [])
 
 

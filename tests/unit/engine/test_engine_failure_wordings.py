@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from app.engine.failure import explain_exit, find_failure, find_warnings
+from app.engine.failure import explain_exit, find_failure, judge
+from app.engine.loglines import clean_line
 from app.words import Language, say_problem, set_language
 from tests.tools.engine_data import DATA
 
@@ -20,6 +21,10 @@ ENDS = (
 )
 
 WORDINGS = json.loads((DATA / "engine_wordings.json").read_text(encoding="utf-8"))
+
+
+def warnings_in(lines):
+    return judge([clean_line(line) for line in lines]).warnings
 
 
 @pytest.mark.parametrize("case", WORDINGS["failures"], ids=lambda case: case["line"][:50])
@@ -155,20 +160,20 @@ def test_that_a_lock_that_failed_is_not_taken_for_the_cause_of_a_later_end():
         "E ggml_aligned_malloc: insufficient memory (attempted to allocate 7812.50 MB)",
     ]
     assert explain_exit(1, lines).code == "host_oom"
-    warning = find_warnings(lines)[0]
+    warning = warnings_in(lines)[0]
     assert (warning.code, warning.params["locked_bytes"]) == ("mlock_failed", 17152 << 20)
 
 
 def test_that_a_refused_lock_is_not_called_out_of_memory():
     line = "warning: failed to mlock 512000000-byte buffer (after previously locking 0 bytes): Cannot allocate memory"
     assert find_failure([START, line]) is None
-    assert find_warnings([line])[0].params["n_bytes"] == 512000000
+    assert warnings_in([line])[0].params["n_bytes"] == 512000000
 
 
 @pytest.mark.parametrize("case", WORDINGS["warnings"], ids=lambda case: case["line"][:50])
 def test_that_trouble_which_the_engine_lives_with_is_a_warning_and_no_failure(case):
     lines = [START, READY, f"0.09.000.000 W {case['line']}"]
-    assert [problem.code for problem in find_warnings(lines)] == [case["code"]]
+    assert [problem.code for problem in warnings_in(lines)] == [case["code"]]
     assert find_failure(lines) is None
 
 

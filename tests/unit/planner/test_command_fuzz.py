@@ -12,12 +12,12 @@ from app.diagnose.lint import lint
 from app.engine.capabilities import FALLBACK
 from app.planner.command_import import read_command
 from app.planner.command_plan import plan_of_command
-from app.planner.effective import OBSERVING, effective_options
 from app.planner.flag_table import facts, from_ini
 from app.planner.pasted import PasteError, read_pasted
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
 from app.words import ENTRIES, say_problem
+from tests.tools.effective_options import OBSERVING, effective_options
 from tests.unit.planner.synthetic_boards import SHARED_EXPERTS, SPLIT_EXPERTS, model_of, moe_names
 
 pytestmark = pytest.mark.slow

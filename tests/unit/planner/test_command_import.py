@@ -11,11 +11,11 @@ from app.common.capabilities import Capabilities
 from app.engine.capabilities import FALLBACK
 from app.planner.command_import import read_command
 from app.planner.command_plan import plan_of_command
-from app.planner.effective import OBSERVING, effective_options
 from app.planner.pasted import PasteError, read_pasted
 from app.planner.placement import locations
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
+from tests.tools.effective_options import OBSERVING, effective_options
 
 CORPUS = Path(__file__).parents[2] / "data" / "commands" / "commands.json"
 COMMANDS = {entry["id"]: entry for entry in json.loads(CORPUS.read_text(encoding="utf-8"))}

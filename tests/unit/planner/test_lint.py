@@ -7,10 +7,10 @@ from app.common.problem import Severity
 from app.diagnose.lint import lint
 from app.engine.capabilities import FALLBACK
 from app.planner.command_import import read_command
-from app.planner.effective import effective_options
 from app.planner.flag_table import from_ini, from_variables
 from app.planner.plan import PlanInputs
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
+from tests.tools.effective_options import effective_options
 from tests.unit.planner.synthetic_boards import FUSED_EXPERTS, SHARED_EXPERTS, SPLIT_EXPERTS, model_of, moe_names
 
 GIB = 1 << 30
