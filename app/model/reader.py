@@ -50,11 +50,6 @@ def model_of_headers(paths: tuple[str, ...], headers: list[Header]) -> ModelInfo
     return _build(paths, headers, sizes)
 
 
-def file_role(path: str | os.PathLike[str]) -> FileRole:
-    """What a GGUF file is, by its header alone; raises ProblemError like ``read_model`` for a bad file."""
-    return role_of(_read_header(os.fsdecode(path)))
-
-
 def _read_header(path: str, skip_texts: SkipTexts = Cursor.skip_strings) -> Header:
     with open_model_file(path) as cursor:
         return parse_header(cursor, skip_texts)

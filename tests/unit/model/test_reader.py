@@ -9,7 +9,7 @@ import pytest
 from app.common.problem import ProblemError
 from app.model._files import extended_path, part_paths
 from app.model.gguf_writer import GgufWriter, ValueType
-from app.model.reader import FileRole, file_role, read_model
+from app.model.reader import FileRole, read_model
 from app.model.types import Role
 from tests.tools import gguf_bytes as raw
 
@@ -287,7 +287,6 @@ def test_that_part_names_follow_the_engine():
 def test_that_companion_files_are_told_from_models(tmp_path, pairs, role):
     path = tmp_path / "companion.gguf"
     path.write_bytes(raw.gguf(pairs, [raw.tensor("x", (8,), raw.F32, 0)], data=bytes(32)))
-    assert file_role(path) == role
     problem = _problem(path)
     assert problem.code == f"gguf_not_a_model_{role}"
     assert problem.params["role"] == role
@@ -296,7 +295,6 @@ def test_that_companion_files_are_told_from_models(tmp_path, pairs, role):
 def test_that_a_vocabulary_without_weights_is_told(tmp_path):
     path = tmp_path / "vocab.gguf"
     path.write_bytes(raw.gguf([*raw.model_pairs(), raw.string_pair("tokenizer.ggml.model", "gpt2")]))
-    assert file_role(path) is FileRole.VOCAB
     assert _problem(path).code == "gguf_not_a_model_vocab"
 
 
@@ -305,10 +303,6 @@ def test_that_a_gguf_without_blocks_is_no_language_model(tmp_path):
     pairs = [raw.string_pair("general.architecture", "flux")]
     path.write_bytes(raw.gguf(pairs, [raw.tensor("double_blocks.0.x", (8,), 0, 0)], data=bytes(32)))
     assert _problem(path).code == "gguf_not_a_model"
-
-
-def test_that_a_model_has_the_role_of_a_model(moe):
-    assert file_role(moe) is FileRole.MODEL
 
 
 def test_that_experts_used_may_differ_per_block(tmp_path):

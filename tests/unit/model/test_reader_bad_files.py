@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from app.common.problem import ProblemError
-from app.model.reader import file_role, read_model
+from app.model.reader import read_model
 from tests.tools import gguf_bytes as raw
 
 NORM = raw.tensor("output_norm.weight", (8,), raw.F32, 0)
@@ -32,7 +32,7 @@ def test_that_a_missing_file_is_told(tmp_path):
 
 def test_that_a_folder_is_told(tmp_path):
     with pytest.raises(ProblemError) as caught:
-        file_role(tmp_path)
+        read_model(tmp_path)
     assert caught.value.problem.code == "file_is_folder"
 
 
