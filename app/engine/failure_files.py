@@ -42,7 +42,7 @@ COMPANIONS = (
         r"|tensor '[^']+' has incorrect shape \(hint: maybe wrong base model.*|lora_a tensor is not transposed.*)",
     ),
     rule("draft_alone", r"(?P<why>\S{1,80} requires ctx_other to be set)"),
-    rule("adapter_as_model", r"^(?!.*adapter_lora).*general\.type str +=? *(?P<kind>adapter)\b"),
+    rule("adapter_as_model", r"^(?!.*adapter_lora).*general\.type str +(?:= *)?(?P<kind>adapter)\b"),
 )
 
 FILES = (
@@ -60,7 +60,7 @@ FILES = (
     rule("file_missing", rf"failed to open '?(?P<path>[^']+?\.(?:gguf|bin))'?: '?(?P<why>{_MISSING})"),
     rule(
         "file_missing",
-        r"unable to (?:find|open) (?:the )?(?:model|file)[: '\"]+(?P<path>[^'\"]+\.gguf)['\"]?(?P<why>)",
+        r"unable to (?:find|open) (?:the )?(?:model|file)[: '\"]+(?P<path>[^: '\"][^'\"]*\.gguf)['\"]?(?P<why>)",
     ),
     rule("bad_magic", r"invalid magic (?:characters:? ?'?|number[: ]+)(?P<found>[^',]*)'?"),
     rule("engine_too_old", r"(?P<why>unknown \(magic, version\) combination: 46554747.*|unrecognized tensor type \d+)"),

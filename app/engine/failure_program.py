@@ -95,7 +95,7 @@ LIBRARIES = (
         r"what\(\): +(?P<why>(?:Invalid diff: |Failed to parse (?:tool|input)|The model produced output that).*)",
         running=True,
     ),
-    rule("grammar_bad", r"what\(\): +(?P<why>.*grammar.*)", running=True),
+    rule("grammar_bad", r"what\(\): +(?P<why>grammar.*|\S.*grammar.*)", running=True),
 )
 """What ends a running server although only a request was at fault, and templates that stop a start."""
 

@@ -200,6 +200,8 @@ def _splits(match: re.Match[str]) -> GraphSplits:
 
 
 _SIZE = r"size =\s*(?P<mib>\d{1,12}(?:\.\d+)?) MiB"
+_NAME = r".{0,200}?"
+"""Of a buffer: bounded, since the words in front of it may stand in a line many times."""
 _CONTEXT = r"(?:llama_context|llama_new_context_with_model|llama_init_from_model)"
 """Who speaks of the context: today, in builds of 2024, in ik_llama.cpp."""
 
@@ -216,28 +218,30 @@ _FACTS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], LogFact]], .
     ),
     (
         " buffer size",  # without "model" in builds before 2025 and in ik_llama.cpp
-        re.compile(rf"load_tensors:\s*(?P<name>\S.*?)(?: model)? buffer {_SIZE}"),  # llama-model.cpp:1932
+        re.compile(rf"load_tensors:\s*(?P<name>\S{_NAME})(?: model)? buffer {_SIZE}"),  # llama-model.cpp:1932
         _buffer(BufferKind.WEIGHTS),
     ),
     (
         " KV buffer size",
-        re.compile(rf"llama_kv_cache\w*:\s*(?P<name>\S.*?) KV buffer {_SIZE}"),  # llama-kv-cache.cpp:291
+        re.compile(rf"llama_kv_cache\w*:\s*(?P<name>\S{_NAME}) KV buffer {_SIZE}"),  # llama-kv-cache.cpp:291
         _buffer(BufferKind.KV),
     ),
     (
         " RS buffer size",
-        re.compile(rf"llama_memory_recurrent:\s*(?P<name>\S.*?) RS buffer {_SIZE}"),  # llama-memory-recurrent.cpp:124
+        re.compile(
+            rf"llama_memory_recurrent:\s*(?P<name>\S{_NAME}) RS buffer {_SIZE}"
+        ),  # llama-memory-recurrent.cpp:124
         _buffer(BufferKind.RECURRENT),
     ),
     (
         " output buffer size",
-        re.compile(rf"(?<!~){_CONTEXT}:\s*(?P<name>\S.*?)\s+output buffer {_SIZE}"),  # llama-context.cpp:383
+        re.compile(rf"(?<!~){_CONTEXT}:\s*(?P<name>\S{_NAME})\s{{1,16}}output buffer {_SIZE}"),  # llama-context.cpp:383
         _buffer(BufferKind.OUTPUT),
     ),
     (
         " compute buffer size",
         re.compile(
-            rf"(?:sched_reserve|(?<!~){_CONTEXT}):\s*(?P<name>\S.*?) compute buffer {_SIZE}"
+            rf"(?:sched_reserve|(?<!~){_CONTEXT}):\s*(?P<name>\S{_NAME}) compute buffer {_SIZE}"
         ),  # llama-context.cpp:742
         _buffer(BufferKind.COMPUTE),
     ),
