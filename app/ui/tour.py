@@ -191,8 +191,15 @@ class _Tour:
 
     def _launch(self) -> None:
         session = self._session
+
+        def is_over() -> bool:
+            return session.run.phase in (RunPhase.READY, RunPhase.FAILED)
+
         session.launch()
-        self._expect(lambda: session.run.phase in (RunPhase.READY, RunPhase.FAILED), "server")
+        self._expect(lambda: is_over() or session.launching.question is not None, "server")
+        if session.launching.question is not None:
+            self._take_another_port()
+            self._expect(is_over, "server")
         run = session.run
         if run.phase is RunPhase.FAILED:
             raise TourError(say_problem(run.problem) if run.problem else session.log_text()[-500:])
@@ -203,6 +210,15 @@ class _Tour:
         self._window.show_page("run")
         cpus = ", ".join(map(str, run.affinity or ()))
         self._step("launch", say("tour.launch", url=run.url, cpus=cpus, n=len(judged)))
+
+    def _take_another_port(self) -> None:
+        """Another program has the usual port, which is no reason to stop; whatever else is asked is told."""
+        question = self._session.launching.question
+        assert question is not None
+        other = next((answer for answer in question.answers if answer.code == "other_port"), None)
+        if other is None:
+            raise TourError(say_problem(question.problem))
+        self._session.launching.answer(other)
 
     def _prompt(self) -> None:
         session = self._session
