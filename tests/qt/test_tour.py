@@ -43,6 +43,6 @@ def test_that_the_tour_takes_another_port_when_its_own_is_taken(qapp, tmp_path):
 
 def test_that_the_tour_tells_what_else_is_in_the_way(qapp, tmp_path):
     session = Session(LaunchQuestion(TOO_LITTLE, (LaunchAnswer("anyway", {}),)))
-    with pytest.raises(TourError, match="engine"):
+    with pytest.raises(TourError, match="no llama-server"):
         tour(session, tmp_path)._launch()
     assert session.answers == []
