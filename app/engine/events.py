@@ -60,7 +60,7 @@ class BuffersKnown:
 @dataclass(frozen=True, slots=True)
 class Ready:
     """The server answers. Read back from the system, None where it does not tell: ``affinity``, the logical CPUs;
-    ``full_speed``, is its power saving for background programs switched off?"""
+    ``full_speed``, is its power saving for background programs switched off? (None too where it may be slowed down.)"""
 
     url: str
     pid: int

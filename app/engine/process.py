@@ -296,7 +296,8 @@ class ServerProcess:
         self.url = base_url(host, port)
         self.affinity = child.affinity()
         self.state = ServerState.READY
-        self._emit(Ready(self.url, child.pid, self.affinity, self.buffers, child.full_speed()))
+        full_speed = None if self.spec.may_be_slowed else child.full_speed()  # nobody asked for it
+        self._emit(Ready(self.url, child.pid, self.affinity, self.buffers, full_speed))
 
     def _tell_progress(self, pid: int) -> None:
         touched = bytes_touched(pid)

@@ -228,8 +228,7 @@ class RunController(QObject):
                 self._check_buffers()
             case Ready():
                 state = replace(self.state, phase=RunPhase.READY, url=event.url)
-                may_be_slowed = self._server is not None and self._server.spec.may_be_slowed
-                state = replace(state, affinity=event.affinity, full_speed=None if may_be_slowed else event.full_speed)
+                state = replace(state, affinity=event.affinity, full_speed=event.full_speed)
                 self.state = state if self.state.phase is RunPhase.STARTING else self.state
                 self._check_buffers()
                 self._start_monitor(number, url=event.url)

@@ -296,6 +296,16 @@ def test_that_a_word_that_no_command_line_can_carry_ends_with_a_reason(launch):
     assert events.wait_for(Exited).reason.code == "engine_broken"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the double stands in for a Linux child")
+@pytest.mark.parametrize(("may_be_slowed", "told"), [(False, False), (True, None)])
+def test_that_efficiency_mode_is_no_finding_where_the_engine_may_be_slowed(
+    launch_fake, monkeypatch, may_be_slowed, told
+):
+    monkeypatch.setattr("app.engine._child_linux.LinuxChild.full_speed", lambda _self: False)
+    _, events = launch_fake(port=free_port(), api_key="k", may_be_slowed=may_be_slowed)
+    assert events.wait_for(Ready).full_speed is told
+
+
 def test_that_what_windows_says_in_its_own_code_page_is_read_from_a_tool_too():
     text = "load: 模型\nMapViewOfFile failed: 系统找不到指定的文件。\n"
     lines = text.encode("utf-8").splitlines()[0] + b"\n" + text.splitlines()[1].encode("gb18030") + b"\n"
