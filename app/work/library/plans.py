@@ -37,5 +37,5 @@ class PlansToMake:
         signature = next_of(self._models, signatures)
         model, paths = self._models.pop(signature), tuple(self._files.pop(signature))
         for path in paths:
-            del self._signatures[path]
+            self._signatures.pop(path, None)  # a file that changed meanwhile waits under two signatures
         return signature, model, paths

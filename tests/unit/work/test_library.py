@@ -18,6 +18,7 @@ from app.work.library import scan as scan_module
 from app.work.library.alike import AlikeHeaders
 from app.work.library.judge import Judge
 from app.work.library.places import all_places, known_places
+from app.work.library.plans import PlansToMake
 from app.work.library.scan import ScanOptions, scan_library
 from app.work.library.store import LibraryStore
 from app.work.library.summary import summary_of
@@ -502,3 +503,12 @@ def test_that_a_copy_is_known_by_its_header_and_a_file_that_differs_in_one_tenso
         file.write(data)
     assert seen.find(str(copy)) is None
     assert seen.find(str(tmp_path / "none.gguf")) is None
+
+
+def test_that_a_file_that_changes_while_it_waits_for_its_plan_breaks_no_search(moe):
+    model, plans = read_model(moe), PlansToMake()
+    plans.add("old", "a.gguf", None)
+    plans.add("new", "a.gguf", model)  # read again, and another one by now
+    plans.add("old", "b.gguf", model)
+    assert [plans.take(())[::2] for _ in range(2)] == [("new", ("a.gguf",)), ("old", ("a.gguf", "b.gguf"))]
+    assert not plans
