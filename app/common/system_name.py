@@ -11,7 +11,8 @@ import sys
 
 
 def machine_name() -> str:
-    """'x86_64', 'AMD64', 'ARM64'...; of the computer, not of an emulated program; empty where it cannot be told."""
+    """'x86_64', 'AMD64', 'ARM64'...; empty where it cannot be told. Of Windows itself for a 32-bit program; a 64-bit
+    one that Windows for ARM emulates is told AMD64, and what it starts may be of that kind too."""
     if sys.platform == "win32":
         return os.environ.get("PROCESSOR_ARCHITEW6432") or os.environ.get("PROCESSOR_ARCHITECTURE", "")
     return os.uname().machine
