@@ -38,6 +38,18 @@ def page(qtbot, session):
     made.hide()
 
 
+def test_that_what_is_typed_after_the_launch_goes_to_the_chat_and_presses_no_stop(page, session, qtbot):
+    session.set_run(RunState(RunPhase.STARTING))
+    page.show()
+    qtbot.waitActive(page)
+    qtbot.waitUntil(page.header.button.hasFocus)
+    session.set_run(fx.ready_run())
+    assert page.chat.prompt.hasFocus()
+    page.header.button.setFocus()
+    session.set_run(fx.ready_run(full_speed=True))
+    assert page.header.button.hasFocus(), "chosen while it runs: left alone"
+
+
 def test_that_a_hidden_page_follows_the_plan_when_it_is_shown(page, session):
     session.plan = fx.plan(gpu=False)
     session.plan_changed.emit()

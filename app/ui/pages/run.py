@@ -46,6 +46,7 @@ class RunPage(QWidget):
         self._reader = HistoryReader(session.history)
         self._sampled: frozenset[str] = frozenset()
         self._is_stale = False
+        self._was_ready = False
         self._is_seen: bool | None = None
         self.other_apps: QWidget | None = None
         self.runs: QWidget | None = None
@@ -175,6 +176,10 @@ class RunPage(QWidget):
             evidence = run.problem.evidence if run.problem is not None else ()
             self.chat.failure.set_failure(failure_sentence(run), run.exit_code, evidence, self._report())
         self.chat.set_run_phase(run.phase)
+        is_ready = run.phase is RunPhase.READY
+        if is_ready and not self._was_ready and self.header.button.hasFocus():
+            self.chat.prompt.setFocus(Qt.FocusReason.OtherFocusReason)  # a space in what is typed now would press Stop
+        self._was_ready = is_ready
 
     def _show_cores(self) -> None:
         hardware, run = self._session.hardware, self._session.run
