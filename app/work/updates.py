@@ -41,7 +41,6 @@ class Newest:
     newest: str | None = None
     is_newer: bool | None = None
     page: str | None = None
-    published_at: str | None = None
     problem: Problem | None = None
 
 
@@ -84,7 +83,7 @@ def newest_app(address: str | None, version: str | None, cancelled: Cancelled, p
     if found is None:
         return Newest(version, problem=Problem("update_none_listed", Severity.INFO))
     newer = None if version is None else _is_newer(found.newest or "", version)
-    return Newest(version, found.newest, newer, found.page, found.published_at)
+    return Newest(version, found.newest, newer, found.page)
 
 
 def newest_engine(
@@ -107,7 +106,7 @@ def newest_engine(
         return Newest(build, problem=Problem("release_none_here", Severity.INFO, params))
     theirs, ours = build_number(release.tag), build_number(build or "")
     newer = None if theirs is None or ours is None else theirs > ours
-    return Newest(build, release.tag, newer, f"{PUBLIC_PAGE}{release.tag}", release.published_at)
+    return Newest(build, release.tag, newer, f"{PUBLIC_PAGE}{release.tag}")
 
 
 def _told(error: ProblemError) -> Problem:
@@ -142,9 +141,7 @@ def _release(entry: object) -> Newest | None:
     match = _VERSION.fullmatch(tag) if isinstance(tag, str) and tag.isascii() else None
     if match is None:
         return None
-    published = entry.get("published_at")
-    date = published[:10] if isinstance(published, str) and re.match(r"\d{4}-\d\d-\d\d", published) else None
-    return Newest(None, match[1], page=_page(entry.get("html_url")), published_at=date)
+    return Newest(None, match[1], page=_page(entry.get("html_url")))
 
 
 def _page(url: object) -> str | None:

@@ -53,7 +53,7 @@ def test_that_the_highest_finished_version_is_told_with_its_page(server):
     )
     found = ask(server)
     assert (found.here, found.newest, found.is_newer) == ("0.1.0", "0.10.1", True)
-    assert (found.page, found.published_at) == ("https://example.org/lanewise/v0.10.1", "2026-12-24")
+    assert found.page == "https://example.org/lanewise/v0.10.1"
 
 
 @pytest.mark.parametrize(
