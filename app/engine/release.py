@@ -92,7 +92,6 @@ class Release:
     """One release with the packages that Lanewise knows how to use."""
 
     tag: str
-    published_at: str | None
     packages: tuple[Package, ...]
 
     def for_machine(self, system: str, arch: str) -> tuple[Package, ...]:
@@ -143,9 +142,8 @@ def _release(entry: object) -> Release | None:
     tag, assets = entry.get("tag_name"), entry.get("assets")
     if not isinstance(tag, str) or _TAG.fullmatch(tag) is None or not isinstance(assets, list):
         return None
-    published = entry.get("published_at")
     usable = [asset for asset in map(_asset, assets[:_MOST_ASSETS]) if asset is not None]
-    return Release(tag, published[:40] if isinstance(published, str) else None, _packages(tag, usable))
+    return Release(tag, _packages(tag, usable))
 
 
 def _asset(entry: object) -> Asset | None:
