@@ -78,8 +78,9 @@ def dry_run(
     command = (binary.path, *dry_run_argv(argv), *(() if on_line is None else _TELL_TENSORS))
     try:
         child = launch_tool(ChildSpec(command, engine_environment(paths.engine_home), merge_output=False))
-    except OSError as error:
-        raise fail("engine_broken", path=binary.path, why=error.strerror or str(error)) from error
+    except (OSError, ValueError) as error:  # ValueError: a word that no command line can carry
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise fail("engine_broken", path=binary.path, why=why) from error
     last_lines: deque[str] = deque(maxlen=_KEPT_LINES)
 
     def heard(line: str) -> None:

@@ -18,7 +18,9 @@ from app.engine.events import Exited, LoadProgress, LogLine, Ready, ServerState,
 from app.engine.health import accepts_key, health_status
 from app.engine.launcher import run_tool
 from app.engine.leftovers import kill_leftover, leftover_servers, remember_server
+from app.engine.locate import EngineBinary
 from app.engine.ports import free_port
+from app.engine.probe import dry_run
 from app.engine.process import LaunchSpec, start_server
 from tests.engine.conftest import FAKE_SERVER
 from tests.tools.engine_fixture import PATIENCE_S, is_gone
@@ -291,9 +293,11 @@ def test_that_a_program_the_system_cannot_run_ends_with_a_reason(launch, tmp_pat
         assert (reason.code, reason.params["why"]) == ("engine_wrong_platform", "Exec format error")
 
 
-def test_that_a_word_that_no_command_line_can_carry_ends_with_a_reason(launch):
+def test_that_a_word_that_no_command_line_can_carry_ends_with_a_reason(launch, app_folders):
     _, events = launch(Path(sys.executable), ["-c", "half\0name"])
     assert events.wait_for(Exited).reason.code == "engine_broken"
+    with pytest.raises(ProblemError, match="engine_broken"):
+        dry_run(EngineBinary(sys.executable, None), ["-c", "half\0name"], app_folders)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the double stands in for a Linux child")
