@@ -28,6 +28,7 @@ PACKAGES = {
     "Xvfb": "xvfb",
     "xdotool": "xdotool",
     "import": "imagemagick",
+    "locale-gen": "locales",
 }
 """Commands that these tests need -> Debian package."""
 
@@ -80,7 +81,8 @@ class Windows:
     def __init__(self, prefix: WinePrefix, display: str) -> None:
         self.prefix, self.display = prefix, display
         self.environment = prefix.environment(DISPLAY=display)
-        self.environment.pop("PYTHONPATH")
+        for name in ("PYTHONPATH", "LANEWISE_HOME"):  # tests/conftest.py sets the second: a user has neither
+            self.environment.pop(name, None)
         self.users = prefix.folder / "drive_c" / "users"
 
     @property
@@ -169,6 +171,24 @@ class Windows:
 @pytest.fixture(scope="session")
 def windows(prefix: WinePrefix, display: str) -> Windows:
     return Windows(prefix, display)
+
+
+@pytest.fixture(scope="session")
+def chinese_locale(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Variables that make Wine a Chinese Windows: its language, and its code page (936) instead of 1252."""
+    folder = tmp_path_factory.mktemp("locales")
+    subprocess.run(["localedef", "-i", "zh_CN", "-f", "UTF-8", str(folder / "zh_CN.UTF-8")], check=True)
+    return {"LOCPATH": str(folder), "LC_ALL": "zh_CN.UTF-8"}
+
+
+@pytest.fixture
+def chinese(clean: Windows, chinese_locale: dict[str, str]) -> Iterator[Windows]:
+    """A Chinese Windows without Lanewise."""
+    clean.environment.update(chinese_locale)
+    yield clean
+    clean.end_all()
+    for name in chinese_locale:
+        del clean.environment[name]
 
 
 @pytest.fixture(scope="session")
