@@ -73,6 +73,7 @@ class FakeSession(QObject):
         self.model = None
         self.plan = None
         self.verification = None
+        self.verification_problem = None
         self.wished = []
         self.plan_files = FakePlanFiles(self.wished, self)
         self.paste = FakePaste(self)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.common.problem import Problem, Severity
 from app.planner.learned import MemoryFigures
 from app.planner.types import RAM
 from app.ui.board.board import Board
@@ -100,3 +101,17 @@ def test_that_figures_learned_from_the_answer_are_told_as_the_engines(board, ses
     board.refresh_verification()
     assert board.column("CUDA0").check == "✓ calibrated by the engine: +900 MiB to our formula"
     assert board.column(RAM).check.startswith("✗ the engine needs")
+
+
+def test_that_a_plan_which_the_engine_refuses_says_so_before_it_is_launched(qtbot, session):
+    page = PlanPage(session)
+    qtbot.addWidget(page)
+    before = page.side.notes.texts
+    session.verification_problem = Problem("unknown_argument", Severity.ERROR, {"argument": "--no-such-option"})
+    session.verification_changed.emit()
+    assert "--no-such-option" in page.side.notes.texts[0]
+    session.plan_changed.emit()
+    assert "--no-such-option" in page.side.notes.texts[0], "what was learned changes the plan, not the answer"
+    session.verification_problem = Problem("engine_probe_timeout", Severity.ERROR, {"seconds": 30})
+    session.verification_changed.emit()
+    assert page.side.notes.texts == before

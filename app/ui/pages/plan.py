@@ -29,6 +29,9 @@ from app.words import say
 if TYPE_CHECKING:
     from app.session.app_session import AppSession
 
+_NO_REFUSAL = ("engine_probe_unsupported", "engine_probe_timeout", "engine_broken", "internal_error")
+"""The engine could not be asked: that says nothing of the plan."""
+
 
 def machine_line(hardware: HardwareSnapshot | None) -> str:
     """What an empty page says of this machine: the cards the engine can use, and the RAM."""
@@ -188,6 +191,7 @@ class PlanPage(QWidget):
         if plan is not None:
             self.overrides.show_rows(plan.overrides)
             self.side.refresh()
+            self._show_refusal()
         self._refresh_no_gpu()
         self.kept.refresh()
         self.command.refresh()
@@ -202,6 +206,17 @@ class PlanPage(QWidget):
     def _on_verification(self) -> None:
         result = self._session.verification
         self.overrides.model.set_confirmed(None if result is None else not result.unconfirmed)
+        self._show_refusal()
+
+    def _show_refusal(self) -> None:
+        """Why the engine would not load this plan, as it says itself, among the plan's notes."""
+        plan, refusal = self._session.plan, self._session.verification_problem
+        if plan is None:
+            return
+        known = {*_NO_REFUSAL, *(problem.code for problem in plan.problems)}
+        self.side.notes.show_problems(
+            (*plan.problems, *(() if refusal is None or refusal.code in known else (refusal,)))
+        )
 
     @Slot()
     def _on_engine(self) -> None:
