@@ -37,7 +37,7 @@ class MonitorLoop:
 
     ``on_sample`` and ``on_problem`` are called in the loop's thread. A sampler that raises gives None for the keys it
     gave before and is reported once (``sampler_failed``); it is asked again the next time. ``start``, ``set_period``,
-    ``pause``, ``resume`` and ``stop`` may be called from any thread.
+    ``pause`` and ``stop`` may be called from any thread.
     """
 
     def __init__(
@@ -79,16 +79,9 @@ class MonitorLoop:
                 self._wake.notify_all()
 
     def pause(self) -> None:
-        """No sampler is asked until ``resume``."""
+        """No sampler is asked any more; ``stop`` then gives them back."""
         with self._wake:
             self._paused = True
-            self._wake.notify_all()
-
-    def resume(self) -> None:
-        """Go on, with a sample at once."""
-        with self._wake:
-            self._restart = self._restart or self._paused
-            self._paused = False
             self._wake.notify_all()
 
     def stop(self) -> None:
@@ -98,11 +91,6 @@ class MonitorLoop:
             self._wake.notify_all()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join()
-
-    @property
-    def is_paused(self) -> bool:
-        """Is it paused?"""
-        return self._paused
 
     def _run(self) -> None:
         try:
@@ -115,13 +103,13 @@ class MonitorLoop:
             self._close()
 
     def _wait(self, schedule: Schedule) -> Schedule | None:
-        """Wait for the next tick; a fresh schedule after a pause or at another pace; None when it is time to stop."""
+        """Wait for the next tick; a fresh schedule at another pace; None when it is time to stop."""
         with self._wake:
             while not self._stopping:
                 if self._paused:
                     self._wake.wait()
                     continue
-                if self._restart:  # set by resume and by another pace; a pause too short to be noticed counts as well
+                if self._restart:
                     self._restart = False
                     schedule = Schedule(self._clock(), self._period_s)
                 left = schedule.due - self._clock()
