@@ -298,6 +298,7 @@ ENTRIES: Entries = {
     "plan.speed.measure": ("Measure the RAM now", "立即测量内存"),
     "plan.speed.measure.tip": ("Takes a few seconds.", "需要几秒钟。"),
     "plan.selection.title": ("Selected card", "选中的卡片"),
+    "plan.side": ("Speed, notes and the selected card", "速度、提示与选中的卡片"),
     "plan.selection.hint": (
         "Select a card to see what it holds. Drag it to another column, or press Alt+Left or Alt+Right.",
         "选择一张卡片查看内容。可拖到另一列，或按 Alt+左/右方向键移动。",

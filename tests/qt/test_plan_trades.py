@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
 from app.planner.second_gpu import SecondGpu, Worth
 from app.planner.trades import Quality, Trade
@@ -87,6 +88,36 @@ def test_that_a_low_window_shows_the_best_offers_whole_and_leaves_the_rest_out(q
     qtbot.waitUntil(lambda: 0 < len(card.rows) < 4)
     assert [row.what.text() for row in card.rows] == [f"KV cache {i}" for i in range(len(card.rows))]
     assert all(row.geometry().bottom() <= row.parentWidget().height() for row in card.rows)
+
+
+def test_that_a_height_for_a_smaller_offer_than_the_best_leaves_no_empty_card(qtbot):
+    card = TradesCard()
+    qtbot.addWidget(card)
+    long = _trade(code="ubatch", value=1024, decode_gain_tps=-0.2, prompt_factor=1.97, quality=Quality.VISIBLE)
+    card.show_trades((long, _trade(expert_layers=0.0, quality=Quality.SAME)))
+    card.resize(190, 400)
+    card.show()
+    heights = [row.height() for row in card.rows]
+    assert heights[0] > heights[1]
+    for height in range(20, 200, 4):
+        card.resize(190, height)
+        assert bool(card.rows) == card._title.isVisible()
+
+
+def test_that_a_panel_too_low_for_its_cards_scrolls_and_cuts_nothing(qtbot):
+    session = FakeSession(laptop(), qwen3_30b())
+    session.set_wishes(n_ctx=16384, is_quiet=True)
+    page = PlanPage(session)
+    qtbot.addWidget(page)
+    page.show()
+    for height, is_low in ((900, False), (520, True)):
+        page.resize(1204, height)
+        qtbot.waitUntil(lambda is_low=is_low: (page.side.verticalScrollBar().maximum() > 0) is is_low)
+        for label in page.side.findChildren(QLabel):
+            if label.isVisible() and label.text():
+                assert label.height() >= label.heightForWidth(label.width()), label.text()
+        assert (page.side.focusPolicy() == Qt.FocusPolicy.StrongFocus) is is_low
+    assert page.side.accessibleName()
 
 
 def test_that_an_edited_plan_is_offered_the_best_one(page, session):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from typing_extensions import override
 
 from app.common.problem import Problem, Severity
 from app.common.units import MIB, size_text
@@ -254,8 +255,22 @@ def _selection_facts(cards: tuple[Card, ...], facts: ModelFacts) -> list[tuple[s
     return rows
 
 
-class SidePanel(QWidget):
-    """The panel as a whole."""
+class _Content(QWidget):
+    """The cards one under the other. The offers give way first: what scrolls is only what cannot be left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(10)
+
+    @override
+    def heightForWidth(self, width: int) -> int:
+        return self.column.minimumHeightForWidth(width)
+
+
+class SidePanel(QScrollArea):
+    """The panel as a whole. In a window that is too low for all of it, it scrolls, also with the keyboard."""
 
     def __init__(self, session: AppSession, board: Board, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -265,18 +280,34 @@ class SidePanel(QWidget):
         self.notes = NotesCard()
         self.trades = TradesCard()
         self.selection = SelectionCard()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(10)
-        column.addWidget(self.speed)
-        column.addWidget(self.notes)
-        column.addWidget(self.trades)
-        column.addWidget(self.selection, 1)
+        self._lay_out()
         self.speed.measure_requested.connect(session.measure_ram)
         self.selection.move_requested.connect(self._on_move)
         self.trades.apply_requested.connect(session.apply_trade)
         session.trades_changed.connect(self.refresh_trades)
         board.selection_changed.connect(self.refresh_selection)
+
+    def _lay_out(self) -> None:
+        content = _Content()
+        column = content.column
+        column.addWidget(self.speed)
+        column.addWidget(self.notes)
+        column.addWidget(self.trades)
+        column.addWidget(self.selection, 1)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(say("plan.side"))
+        self.setWidget(content)
+        content.setAutoFillBackground(False)  # setWidget switches it on
+        self.viewport().setAutoFillBackground(False)
+        self._on_range(0, 0)
+        self.verticalScrollBar().rangeChanged.connect(self._on_range)
+
+    @Slot(int, int)
+    def _on_range(self, least: int, most: int) -> None:
+        """A stop for the Tab key only where there is something to scroll."""
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if most > least else Qt.FocusPolicy.NoFocus)
 
     def refresh(self) -> None:
         """Follow the plan."""

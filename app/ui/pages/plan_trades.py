@@ -182,7 +182,7 @@ class _Rows(QWidget):
 
     @override
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, min(self._heights(), default=0))
+        return QSize(0, next(iter(self._heights()), 0))
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
