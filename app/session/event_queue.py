@@ -44,7 +44,8 @@ class EventQueue(QObject, Generic[Item]):
         self._is_told = False
         try:
             for _ in range(len(self._items)):  # those that come meanwhile wait for their turn behind mouse and keys
-                self._handle(self._items.popleft())
+                if self._items:  # else whoever handled one let the window work meanwhile, which took the rest
+                    self._handle(self._items.popleft())
         finally:
             if self._items and not self._is_told:  # an error in one event must not take the others with it
                 self._tell()

@@ -52,3 +52,18 @@ def test_that_an_event_put_by_a_handler_comes_after_those_before_it(qtbot, taken
     queue.put(1)
     qtbot.waitUntil(lambda: len(taken) == 3)
     assert taken == [0, 1, 9]
+
+
+def test_that_a_handler_that_lets_the_window_work_meanwhile_breaks_nothing(qtbot, qapp, taken):
+    def handle(item):
+        taken.append(item)
+        if item == 0:
+            queue.put(3)
+            qapp.processEvents()
+
+    queue = EventQueue(handle)
+    for i in range(3):
+        queue.put(i)
+    with qtbot.captureExceptions() as errors:
+        qtbot.waitUntil(lambda: len(taken) == 4)
+    assert (taken, errors) == ([0, 1, 2, 3], [])
