@@ -117,4 +117,4 @@ def test_that_every_state_has_chinese_words(qtbot):
     qtbot.addWidget(shown)
     session.updates.show(Updates(Newest(None, "0.2.0", None), Newest("b1", "b2", True)))
     assert shown.engine.text.text() == "有新版本 b2；当前是 b1。"
-    assert shown.app.text.text() == "最新版本是 0.2.0；当前版本（—）没有可比较的编号。"
+    assert shown.app.text.text() == "最新版本是 0.2.0；本机还没有。"
