@@ -19,19 +19,31 @@ _OF_THE_ROUTER = frozenset(
     for flag in OPTIONS[name].spellings
 )
 
+_ROWS = frozenset(
+    {"--lora", "--lora-scaled", "--control-vector", "--control-vector-scaled", "--override-kv",
+     "-ot", "--override-tensor", "-otd", "--override-tensor-draft", "--spec-draft-override-tensor"}
+)  # fmt: skip
+"""Each of them adds to those before it, and one value may hold several, with commas (common/arg.cpp parse_csv_row,
+parse_tensor_buffer_overrides)."""
+_ADDING = frozenset({"-l", "--logit-bias", "-r", "--reverse-prompt", "--dry-sequence-breaker", "--image"})
+"""These add too, but one value is one value: the file holds a key once."""
+
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+"""What the engine takes for a key (common/preset.cpp ``ident``)."""
 
 _TAKEN = ("*", "default")
 """Sections that mean something else to the engine: settings of every model (common/preset.cpp:292, 339)."""
 
 
 def section_name(text: str) -> str:
-    """The name of a section, by which a request asks for the model: without brackets, comment signs and blanks."""
-    name = re.sub(r"[\[\]#;\s]+", "-", text).strip("-") or "model"
+    """The name of a section, by which a request asks for the model: without brackets, comment signs, blanks, and
+    colons: what follows one the engine writes in capitals (common/preset.cpp:292)."""
+    name = re.sub(r"[\[\]#;:\s]+", "-", text).strip("-") or "model"
     return f"{name}-model" if name in _TAKEN else name
 
 
 class PresetValueError(ValueError):
-    """A value that the file cannot carry (``#``, ``;`` or a line break in it); ``option`` says which."""
+    """A value that the file cannot carry (``#``, ``;`` or a line break in it, two values); ``option`` says which."""
 
     def __init__(self, option: str) -> None:
         super().__init__(option)
@@ -49,11 +61,15 @@ def router_preset(argv: Sequence[str], section: str, capabilities: Capabilities,
         if not given.flag or given.flag in _OF_THE_ROUTER:
             continue
         key = _long_name(given, capabilities)
-        value = " ".join(given.words[1:]) or "true"
-        if re.search(r"[#;\n\r]", value) or value != value.strip():
+        said = given.words[1:]
+        value = said[0] if said else "true"
+        is_line = _KEY.fullmatch(key) and not re.search(r"[#;\n\r]", value) and value == value.strip()
+        if len(said) > 1 or not is_line:
             raise PresetValueError(given.flag)
-        values.pop(key, None)  # the last one counts
-        values[key] = value
+        before = values.pop(key, None)  # the last one counts
+        if before is not None and given.flag in _ADDING:
+            raise PresetValueError(given.flag)
+        values[key] = value if before is None or given.flag not in _ROWS else f"{before},{value}"
     notes = [f"; {' '.join(comment.split())}" for comment in comments]
     return "\n".join([*notes, f"[{name}]", *(f"{key} = {value}" for key, value in values.items()), ""])
 
