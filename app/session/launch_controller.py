@@ -75,10 +75,12 @@ class LaunchController(QObject):
         self.calls = calls
         self.question: LaunchQuestion | None = None
         self._number = 0
-        self._fitted = False
+        self._fitted: bool | None = None
+        self._may_be_over = False
 
     def launch(self) -> None:
         """Run the plan on the board, unless something stands in the way."""
+        self._may_be_over = False
         self._begin(asks_effort=True)
 
     def _begin(self, *, asks_effort: bool) -> None:
@@ -94,7 +96,7 @@ class LaunchController(QObject):
             return
         self.dismiss()
         self._machine.cancel_measuring()
-        fitted = fits_now(plan)
+        fitted = None if self._may_be_over else fits_now(plan)
         number = self._number
 
         def look() -> None:
@@ -120,15 +122,16 @@ class LaunchController(QObject):
             if inputs is not None:
                 told = replace(inputs, wishes=fix.wishes, devices=fix.plan.devices)
                 self._board.load(told, fix.placement, say("undo.launch_fix", what=fix_sentence(fix)))
-                self._look(fitted=False)
+                self._look(fitted=None)
         elif answer.code in (MAKE_QUIET, MAKE_FULL, STAY):
             if answer.code != STAY:
                 self.calls.take_effort(answer.code)
             self._look(fitted=self._fitted)
         elif answer.code == "other_port":
-            self._look(fitted=False, port=int(answer.params["port"] or 0))
+            self._look(fitted=None, port=int(answer.params["port"] or 0))
         else:
-            self._look(fitted=False)
+            self._may_be_over = True
+            self._look(fitted=None)
 
     def dismiss(self) -> None:
         """Do not launch; also ends a look on its way."""
@@ -148,7 +151,7 @@ class LaunchController(QObject):
 
         self._jobs.run(lambda: kill_leftover(server), on_done)
 
-    def _look(self, *, fitted: bool, port: int | None = None) -> None:
+    def _look(self, *, fitted: bool | None, port: int | None = None) -> None:
         plan, inputs, snapshot, paths = self._board.plan, self._board.inputs, self._machine.hardware, self._paths
         if plan is None or snapshot is None:
             return

@@ -240,8 +240,9 @@ _ENDS: Entries = {
         "llama-server 无法启动：旁边的运行库与该版本不匹配（{code}）。请把整个版本解压到一个空文件夹。",
     ),
     "problem.engine_cpu_unsupported": (
-        "This llama-server uses instructions that this processor lacks ({code}). Use a build for this processor.",
-        "该 llama-server 使用了此处理器不支持的指令（{code}）。请使用适合此处理器的版本。",
+        "This llama-server uses instructions that this processor lacks ({code}). Get a build for this processor: "
+        "Settings, Get an engine.",
+        "该 llama-server 使用了此处理器不支持的指令（{code}）。请在“设置”页点“获取引擎”，换成适合此处理器的版本。",
     ),
     "problem.engine_crashed": (
         "llama-server crashed ({code}). Try another build, or without flash attention; its last lines are in the log.",

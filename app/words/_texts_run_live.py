@@ -14,6 +14,12 @@ _BEFORE: Entries = {
         "port this time.",
         "端口 {port} 正被 Lanewise 启动的服务器（{name}，进程 {pid}）占用。可以停止该服务器，或这次换一个端口。",
     ),
+    "problem.launch_over": (
+        "This plan does not fit: {device} has {free_bytes:size} free and lacks {missing_bytes:size}. Launched all the "
+        "same, the engine ends with an error or the whole computer slows down.",
+        "此方案放不下：{device} 空闲 {free_bytes:size}，还缺 {missing_bytes:size}。"
+        "仍要启动的话，引擎会报错退出，或整台电脑变得很慢。",
+    ),
     "problem.launch_memory_taken": (
         "Other programs took memory since the plan was made: {device} has {free_bytes:size} free and lacks "
         "{missing_bytes:size}. The largest there: {programs}. Close it, or change the plan.",

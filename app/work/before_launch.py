@@ -68,19 +68,19 @@ def look_before_launch(
     snapshot: HardwareSnapshot,
     paths: AppPaths,
     *,
-    fitted: bool,
+    fitted: bool | None,
     port: int | None = None,
     users: Callable[[], tuple[GpuUser, ...]] | None = None,
 ) -> LaunchLook:
     """Look now; may take a second, so never in the window's thread.
 
-    ``plan`` was made with the free memory of this moment; ``fitted``: it did fit before. ``port``
-    instead of the plan's.
+    ``plan`` was made with the free memory of this moment; ``fitted``: it did fit before (False: it did not either;
+    None: the user has answered that it may be too large). ``port`` instead of the plan's.
     """
-    if fitted:
+    if fitted is not None:
         question = memory_question(plan, inputs, snapshot, users or (lambda: read_gpu_users(snapshot.gpus)))
         if question is not None:
-            return LaunchLook(question)
+            return LaunchLook(question if fitted else _never_fitted(question))
     question = port_question(plan, paths, port)
     return LaunchLook(question, () if question is not None else outside_remarks(plan))
 
@@ -102,6 +102,12 @@ def memory_question(
     fix = _fix(plan, inputs, plan.estimate.get(device))
     answers = [] if fix is None else [LaunchAnswer("fix", fix=fix)]
     return LaunchQuestion(problem, (*answers, LaunchAnswer("anyway")))
+
+
+def _never_fitted(question: LaunchQuestion) -> LaunchQuestion:
+    """The same question where no other program is to blame."""
+    problem = question.problem
+    return question if problem.code == COMMIT else replace(question, problem=replace(problem, code="launch_over"))
 
 
 def _fix(plan: Plan, inputs: PlanInputs | None, short: DeviceEstimate) -> Fix | None:

@@ -127,7 +127,21 @@ def test_that_launch_anyway_looks_at_the_port_all_the_same(session, qtbot, start
         session.launch()
     session.launching.answer(question.answers[0])
     qtbot.waitUntil(lambda: bool(started))
-    assert seen == [True, False]
+    assert seen == [True, None]
+
+
+def test_that_a_plan_that_never_fitted_asks_before_it_is_launched(session, qtbot, started):
+    session.set_expert_layers_in_ram(0)
+    assert session.plan.estimate.fits is False
+    with qtbot.waitSignal(session.launching.changed):
+        session.launch()
+    question = session.launching.question
+    assert question.problem.code == "launch_over"
+    assert [answer.code for answer in question.answers] == ["fix", "anyway"]
+    assert not started
+    session.launching.answer(question.answers[-1])
+    qtbot.waitUntil(lambda: bool(started) or session.launching.question is not None)
+    assert session.launching.question is None or "port" in session.launching.question.problem.code
 
 
 @pytest.fixture
