@@ -1,11 +1,14 @@
 """Runs the Windows side of Lanewise under Wine, with the real Windows Python: ``python dev.py wine``.
 
-    python -m tests.wine.run [what goes to pytest]
+    python -m tests.wine.run [--all | what goes to pytest]
 
 From a bare Debian 12 it installs Wine as root (apt), fetches the pinned Windows Python and wheels, makes a prefix in
 the cache folder and runs the tests below in it. Where there is no apt or no root and no Wine, it says so and ends with
 exit code 77 (skipped). What Wine lacks (SMBIOS 16 and 17, PCIe, performance counters, NVML, P and E cores) is tested
 with byte fixtures on every system instead. The window is drawn offscreen, with the fonts of this machine.
+
+Without ``--all``, of the unit tests only those run that touch files, processes, paths, encodings or the locale: the
+others are the same Python on every system, and the real Windows of .github/workflows/windows.yml runs them all.
 """
 
 from __future__ import annotations
@@ -26,13 +29,39 @@ ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = 77
 SUMMARY = "short test summary info"
 LIMIT_S = 25 * 60
-TESTS = (
-    "tests/wine",
-    "tests/qt",
+"""For both tries together."""
+ALWAYS = ("tests/wine", "tests/qt", "tests/engine/test_process.py")
+ALL_UNIT = (
     "tests/unit",
     "--ignore=tests/unit/planner",  # pure, as import-linter proves: they touch no file and no system
     "--ignore=tests/unit/doctor",
-    "tests/engine/test_process.py",
+)
+SYSTEM_UNIT = (
+    "tests/unit/cli",
+    "tests/unit/work",
+    "tests/unit/engine/test_child_lines.py",
+    "tests/unit/engine/test_child_starts.py",
+    "tests/unit/engine/test_cpu_sets.py",
+    "tests/unit/engine/test_engine_archive.py",
+    "tests/unit/engine/test_engine_environment.py",
+    "tests/unit/engine/test_engine_locate.py",
+    "tests/unit/engine/test_engine_probe.py",
+    "tests/unit/engine/test_power_throttling.py",
+    "tests/unit/hardware/test_cpu_windows.py",
+    "tests/unit/hardware/test_probe.py",
+    "tests/unit/hardware/test_snapshot_file.py",
+    "tests/unit/model/test_cache.py",
+    "tests/unit/model/test_demo.py",
+    "tests/unit/model/test_reader.py",
+    "tests/unit/model/test_reader_bad_files.py",
+    "tests/unit/monitor/test_samplers.py",
+    "tests/unit/test_bandwidth_store.py",
+    "tests/unit/test_log.py",
+    "tests/unit/test_patient.py",
+    "tests/unit/test_resources.py",
+    "tests/unit/test_selftest.py",
+    "tests/unit/test_settings.py",
+    "tests/unit/test_whole_file.py",
 )
 
 
@@ -63,28 +92,29 @@ def install(wanted: list[str] | None = None) -> str | None:
     return None
 
 
-def run_tests(prefix: WinePrefix, arguments: Sequence[str]) -> tuple[int, list[str]]:
+def run_tests(prefix: WinePrefix, arguments: Sequence[str], limit_s: float) -> tuple[int, list[str]]:
     """pytest in the prefix: its exit code and its last words (the short summary and the counts)."""
     with display() as screen:
-        return _pytest(prefix, arguments, screen)
+        return _pytest(prefix, arguments, limit_s, screen)
 
 
-def _pytest(prefix: WinePrefix, arguments: Sequence[str], screen: str) -> tuple[int, list[str]]:
+def _pytest(prefix: WinePrefix, arguments: Sequence[str], limit_s: float, screen: str) -> tuple[int, list[str]]:
     environment = prefix.environment(
         (ROOT,),
         DISPLAY=screen,
-        PYTHONDONTWRITEBYTECODE="1",  # the checkout belongs to Linux
+        PYTHONPYCACHEPREFIX=r"C:\bytecode",  # in the prefix: the checkout belongs to Linux
         PYTHONUTF8="1",
         WINEQT_QPA_PLATFORM="offscreen",  # Wine drops names that begin with QT_
         WINEQT_QPA_FONTDIR=r"C:\windows\Fonts",
         LANEWISE_WINE_QT="1" if prefix.has_qt else "",
     )
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     options = ["-p", "tests.wine.desktop", "-p", "no:cacheprovider", "-m", "not slow"]
     options += ["--color=no", "--durations=5", "-q"]
     argv = [windows_path(prefix.python), "-m", "pytest", *options, *arguments]
     last: list[str] = []
     try:
-        for line in prefix.lines_of(argv, environment, ROOT, LIMIT_S):
+        for line in prefix.lines_of(argv, environment, ROOT, limit_s):
             say(line)
             last = [line] if SUMMARY in line else [*last, line] if last else []
     except subprocess.CalledProcessError as error:
@@ -115,13 +145,22 @@ def after_retry(first: dict[str, int], retried: dict[str, int]) -> str:
 
 
 def try_twice(prefix: WinePrefix, arguments: list[str]) -> int:
-    """Run the tests; what failed gets a second try, alone. A run that did not come to its end is run again whole."""
-    code, last = run_tests(prefix, arguments)
+    """Run the tests; what failed gets a second try, alone, and is named. A run that did not come to its end is run
+    again whole, while there is time."""
+    ends = time.monotonic() + LIMIT_S
+    code, last = run_tests(prefix, arguments, LIMIT_S)
     if code in (0, 5):  # 5: pytest found no tests
         return code
-    failed = failed_tests(last)
+    failed, left_s = failed_tests(last), ends - time.monotonic()
+    if left_s < LIMIT_S / 10:
+        say(f"failed: the tests take longer than {LIMIT_S // 60} minutes here")
+        return code
     say("One more try, since Wine 8 itself hangs now and then; what fails twice, fails.")
-    again, last_again = run_tests(prefix, failed or arguments)
+    again, last_again = run_tests(prefix, failed or arguments, left_s)
+    for name in failed:
+        say(
+            f"{'failed twice' if name in failed_tests(last_again) or again > 1 else 'passed at the second try'}: {name}"
+        )
     if failed:
         say(after_retry(counts(last), counts(last_again)))
     return again
@@ -142,7 +181,9 @@ def main(arguments: list[str]) -> int:
             say(f"failed: the Wine prefix could not be made ({error}). Delete {cache} and start again.")
             return 1
         say(f"Wine, Windows Python and packages are ready after {time.monotonic() - started:.0f} s")
-        return try_twice(prefix, arguments or list(TESTS))
+        if arguments == ["--all"]:
+            arguments = [*ALWAYS, *ALL_UNIT]
+        return try_twice(prefix, arguments or [*ALWAYS, *SYSTEM_UNIT])
 
 
 if __name__ == "__main__":
