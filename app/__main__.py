@@ -52,6 +52,9 @@ def _open_window(options: WindowOptions) -> int:
         return 2
     from app.common.log import install_crash_handler, set_up_logging
     from app.common.paths import app_paths
+    from app.common.source_lines import keep_no_source_lines
+
+    keep_no_source_lines()
 
     crashes: list[CrashReport] = []
 

@@ -29,6 +29,7 @@ import psutil
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
+from app.common.source_lines import keep_no_source_lines
 from app.session.app_session import AppSession
 from app.session.state import EnginePhase, RunPhase
 from app.ui.ending import end_window
@@ -107,6 +108,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3600.0)
     parser.add_argument("--model")
     options = parser.parse_args()
+    keep_no_source_lines()  # as app/__main__.py does
     with tempfile.TemporaryDirectory(prefix="soak-") as home:
         os.environ["LANEWISE_HOME"] = home
         app = QApplication([])
