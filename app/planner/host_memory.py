@@ -154,6 +154,9 @@ def host_problems(
             "missing_bytes": committed - free,
         }
         yield Problem("commit_too_small", Severity.ERROR, params)
+    shared = shared_memory_problem(predicted)
+    if shared is not None:
+        yield shared
     ram = predicted.get(RAM)
     shown = ram.segments.get(Segment.REPACKED, 0)
     if copies > shown and ram.fits:
@@ -163,3 +166,24 @@ def host_problems(
             Severity.WARNING,
             {"copy_bytes": copies, "total_bytes": once + copies, "without_bytes": once},
         )
+
+
+def shared_memory_problem(predicted: MemoryEstimate) -> Problem | None:
+    """``memory_shared``: graphics inside the processor and RAM each have room, but not both at once, since the one is
+    part of the other: the engine counts every heap of such a device (ggml-vulkan.cpp:15209), those in RAM too.
+
+    A device with more memory than all of RAM has some that the firmware set aside for it: nothing is said then.
+    """
+    ram = predicted.get(RAM)
+    inside = [d for d in predicted.devices if d.kind is DeviceKind.IGPU and d.weights_bytes + d.kv_bytes]
+    together = ram.total_bytes + sum(d.total_bytes for d in inside)
+    if not inside or ram.free_bytes is None or together <= ram.free_bytes:
+        return None
+    if any((d.total_capacity_bytes or 0) > (ram.total_capacity_bytes or 0) for d in inside):
+        return None
+    params: dict[str, ParamValue] = {
+        "devices": ", ".join(d.device for d in inside),
+        "needed_bytes": together,
+        "free_bytes": ram.free_bytes,
+    }
+    return Problem("memory_shared", Severity.WARNING, params)

@@ -46,6 +46,13 @@ ENTRIES: Entries = {
         "For prompts it is not known: none of these devices takes over what lies in RAM.",
         "对预填充的影响尚不清楚：这些设备都不会接手内存中的部分。",
     ),
+    "problem.memory_shared": (
+        "{devices} is graphics inside the processor and usually takes its memory from RAM: together the plan needs "
+        "{needed_bytes:size}, and {free_bytes:size} of RAM are free. Unless the firmware set memory aside for it, choose "
+        "a smaller file or context.",
+        "{devices} 是集成显卡，通常占用的就是内存：整个方案共需 {needed_bytes:size}，而内存只空闲 {free_bytes:size}。"
+        "除非在 BIOS 中为它划出了专用显存，否则请换更小的文件或减小上下文。",
+    ),
     "plan.kind.calibrated_from": ("calibrated from {n:count run|runs}", "由 {n} 次运行校准"),
     "trade.use_device": ("{value} as well", "再用上 {value}"),
 }

@@ -152,3 +152,20 @@ def test_that_a_commit_limit_below_the_need_is_an_error_although_ram_is_free(rea
 )
 def test_that_linux_limits_what_it_promises_only_when_told_to(policy, meminfo, expected):
     assert parse_commit(policy, meminfo) == expected
+
+
+@pytest.mark.parametrize(
+    ("capacity_gib", "ram_free_gib", "is_told"),
+    [(8, 9, True), (8, 24, False), (40, 9, False)],
+    ids=["half of the RAM", "RAM for both", "memory of its own"],
+)
+def test_that_graphics_inside_the_processor_and_ram_are_not_counted_as_two(
+    real_headers, capacity_gib, ram_free_gib, is_told
+):
+    inside = Device(
+        "Vulkan0", DeviceKind.IGPU, capacity_gib * GIB, capacity_gib * GIB - 256 * MIB, buffer_name="Vulkan0"
+    )
+    ram = Device(RAM, DeviceKind.RAM, 32 * GIB, ram_free_gib * GIB, buffer_name="CPU")
+    plan = plan_for(real_headers["deepseek-v2-lite"], DeviceSet((inside,), ram), n_ctx=4096)
+    assert plan.estimate.fits
+    assert ("memory_shared" in codes(plan)) is is_told
