@@ -37,3 +37,5 @@ def test_that_a_bug_in_any_thread_is_shown_once_with_a_report_to_copy(qtbot, tmp
 
 def test_that_a_report_without_a_window_is_shown_nowhere(qapp):
     tell(CrashReport("x", "y", None))
+    qapp.processEvents()
+    assert not [shown for shown in qapp.topLevelWidgets() if isinstance(shown, CrashDialog) and shown.isVisible()]
