@@ -33,6 +33,7 @@ class EffortController(QObject):
         self._hardware = hardware
         self._chosen = self._choice()
         self._is_for_battery = False
+        board.changed.connect(self._follow_board)
 
     def begins_quiet(self) -> bool:
         """How a plan that is made now begins."""
@@ -40,6 +41,13 @@ class EffortController(QObject):
         is_quiet = wants_quiet(self._settings(), power)
         self._is_for_battery = is_quiet and power.on_battery is True
         return is_quiet
+
+    @Slot()
+    def _follow_board(self) -> None:
+        """A plan that is at full speed again and then made quiet by hand is no longer so because of the battery."""
+        plan = self._board.plan
+        if plan is not None and not plan.wishes.is_quiet:
+            self._is_for_battery = False
 
     @Slot()
     def follow_settings(self) -> None:

@@ -25,6 +25,7 @@ ENTRIES: Entries = {
         "The newest is {newest}; yours ({here}) has no number to compare.",
         "最新版本是 {newest}；当前版本（{here}）没有可比较的编号。",
     ),
+    "updates.none_here": ("The newest is {newest}; there is none here yet.", "最新版本是 {newest}；本机还没有。"),
     "updates.page": ("Open the page", "打开网页"),
     "updates.page_name": ("Open the page of {name}", "打开 {name} 的网页"),
     "updates.get": ("Get this llama.cpp…", "获取这个 llama.cpp…"),

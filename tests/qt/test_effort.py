@@ -102,6 +102,22 @@ def test_that_a_plan_made_quiet_for_the_battery_asks_once_the_plug_is_back(clear
     assert [threads(plan) for plan, _ in started] == ["3", "6"]
 
 
+def test_that_a_plan_made_quiet_by_hand_is_not_said_to_be_so_for_the_battery(clear, qtbot, started):  # noqa: F811
+    clear.change_settings(effort_on_battery="quiet")
+    power(clear, True)
+    with qtbot.waitSignal(clear.launching.changed):
+        clear.launch()
+    clear.launching.answer(clear.launching.question.answers[0])
+    qtbot.waitUntil(lambda: bool(started))
+    power(clear, False)
+    clear.set_wishes(is_quiet=False)
+    clear.set_wishes(is_quiet=True)
+    clear.launch()
+    qtbot.waitUntil(lambda: len(started) == 2)
+    assert clear.launching.question is None
+    assert [threads(plan) for plan, _ in started] == ["3", "3"]
+
+
 def test_that_nothing_is_asked_where_no_battery_is_told(clear, qtbot, started):  # noqa: F811
     clear.change_settings(effort_on_battery="quiet")
     power(clear, None)

@@ -117,7 +117,8 @@ class UpdatesCard(FormCard):
         else:
             shown = [place.buttons[-1]] if found.page else []
             shown += [self.get] if name == "engine" else []
-            code = "updates.newer" if found.is_newer else "updates.unlike"
+            unlike = "updates.unlike" if found.here else "updates.none_here"
+            code = "updates.newer" if found.is_newer else unlike
             place.show_found(say(code, newest=found.newest, here=found.here), "plain", *shown)
 
     def _tell(self, text: str) -> None:
