@@ -22,6 +22,8 @@ from app.planner.flag_table import (
     parse_argv,
     without_our_own,
 )
+from app.planner.flags import takes_on_off
+from app.planner.quiet import LOW_PRIORITY
 from app.planner.tensor_rules import MOST_RULES, TensorRule, rules_of
 from app.planner.types import Wishes
 
@@ -91,6 +93,7 @@ def read_command(
         _read(reading, option)
     _finish_slots(reading)
     _finish_loading(reading)
+    _finish_quiet(reading)
     for code, n, most in (("words", len(argv), MOST_WORDS), ("rules", len(rules), MOST_RULES)):
         if n > most:
             reading.problems.append(Problem(f"import_too_many_{code}", Severity.ERROR, {"n": n, "most": most}))
@@ -147,6 +150,15 @@ def _finish_loading(reading: Reading) -> None:
     reading.wishes = replace(reading.wishes, load_mode=mode)
     if reading.overrules:
         reading.problems.append(Problem("import_loading_order", Severity.WARNING, {"mode": mode}))
+
+
+def _finish_quiet(reading: Reading) -> None:
+    """Low priority without busy waiting, and threads that somebody chose: the command of a quiet plan."""
+    told = {given.flag: given.value for given in reading.kept if given.flag in ("--prio", "--poll")}
+    is_quiet = told == {"--prio": str(LOW_PRIORITY), "--poll": "0"} and reading.threads > 0
+    if is_quiet and takes_on_off(reading.capabilities):
+        reading.wishes = replace(reading.wishes, is_quiet=True)
+        reading.kept = [given for given in reading.kept if given.flag not in told]
 
 
 def _with_fit_target(command: ImportedCommand) -> ImportedCommand:

@@ -20,5 +20,8 @@ def quiet_threads(n_threads: int) -> int:
 
 
 def quiet_problem(n_threads: int, usual: int) -> Problem:
-    """The remark of a quiet plan: its speed is not known, since it was never measured with so few threads."""
+    """The remark of a quiet plan: its speed is not known, since it was never measured with so few threads. Threads that
+    the user chose are not halved."""
+    if n_threads == usual:
+        return Problem("plan_is_quiet_same_threads", Severity.INFO, {"threads": n_threads})
     return Problem("plan_is_quiet", Severity.INFO, {"threads": n_threads, "usual": usual})

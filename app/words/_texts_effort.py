@@ -26,6 +26,11 @@ ENTRIES: Entries = {
         "shown is that of full speed; a quiet run is slower wherever the processor computes.",
         "这是安静方案：{threads} 个线程（全速为 {usual} 个）、低优先级、不忙等。显示的是全速时的速度；凡由处理器计算的部分都会变慢。",
     ),
+    "problem.plan_is_quiet_same_threads": (
+        "This plan is quiet: low priority and no busy waiting, with {threads:count thread|threads} as chosen. The speed "
+        "shown is that of full speed; a quiet run is slower wherever the processor computes.",
+        "这是安静方案：低优先级、不忙等，线程数保持所选的 {threads} 个。显示的是全速时的速度；凡由处理器计算的部分都会变慢。",
+    ),
     "problem.launch_on_battery": (
         "The computer runs on its battery, and this plan runs at full speed. Quiet changes the command: {changes}.",
         "电脑正在使用电池，而这个方案以全速运行。改为安静后命令的变化：{changes}。",

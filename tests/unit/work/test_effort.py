@@ -18,6 +18,7 @@ from app.hardware.snapshot_file import load_snapshot
 from app.hardware.types import PowerInfo
 from app.model.demo import ensure_demo_model
 from app.model.reader import read_model
+from app.planner.command_import import read_command
 from app.planner.devices import DeviceWishes
 from app.planner.plan import make_plan
 from app.planner.router_preset import router_preset
@@ -66,7 +67,27 @@ def test_that_a_quiet_plan_says_so_in_its_own_command_and_in_words(model, laptop
 
 
 def test_that_chosen_threads_stay_chosen(model, laptop):
-    assert value(make_plan(inputs_for(model, laptop, is_quiet=True, n_threads=5)).argv, "-t") == "5"
+    plan = make_plan(inputs_for(model, laptop, is_quiet=True, n_threads=5))
+    assert value(plan.argv, "-t") == "5"
+    remark = next(p for p in plan.problems if p.code.startswith("plan_is_quiet"))
+    assert "with 5 threads as chosen" in say_problem(remark)
+
+
+def test_that_a_quiet_plans_command_is_read_as_quiet_and_another_priority_is_left_alone(model, laptop):
+    quiet = make_plan(inputs_for(model, laptop, is_quiet=True))
+    read = read_command(quiet.argv, FALLBACK)
+    assert read.wishes.is_quiet
+    assert not {"--prio", "--poll"} & set(read.wishes.extra)
+    again = make_plan(inputs_for(model, laptop, is_quiet=True, n_threads=read.wishes.n_threads))
+    assert [value(again.argv, flag) for flag in ("-t", "--prio", "--poll")] == ["3", "-1", "0"]
+    for others in (
+        ("-t", "3", "--prio", "2", "--poll", "0"),
+        ("--prio", "-1", "--poll", "0"),
+        ("-t", "3", "--prio", "-1"),
+    ):
+        kept = read_command(("-m", "x.gguf", *others), FALLBACK)
+        assert not kept.wishes.is_quiet
+        assert "--prio" in kept.wishes.extra
 
 
 def test_that_an_engine_that_would_refuse_the_low_priority_is_not_told_it(model, laptop):
