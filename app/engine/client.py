@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -19,6 +20,8 @@ _TIMEOUT_S = 10.0
 _COMPLETION_TIMEOUT_S = 600.0
 _LONGEST_REASON = 300
 _MOST_MODELS = 100
+_MOST_BYTES = 16 << 20
+"""Of an answer that is no stream; what all slots say of long prompts is some hundred kilobytes."""
 _MOST_TOKENS = 1 << 31
 
 
@@ -40,7 +43,10 @@ class ServerClient:
         import httpx
 
         self.url = url.rstrip("/")
-        self._headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
+        # a packed answer may be a thousand times as long as what comes over the line; the engine packs none
+        self._headers = {"Accept-Encoding": "identity"}
+        if api_key is not None:
+            self._headers["Authorization"] = f"Bearer {api_key}"
         # trust_env off: a proxy of the environment must not see prompts, nor break loopback.
         limits = httpx.Limits() if keep_alive else httpx.Limits(max_keepalive_connections=0)
         self._http = httpx.Client(
@@ -62,7 +68,8 @@ class ServerClient:
         import httpx
 
         try:
-            return self._http.get("/health").status_code
+            with self._http.stream("GET", "/health") as response:
+                return response.status_code
         except httpx.HTTPError:
             return None
 
@@ -214,8 +221,8 @@ class ServerClient:
                     extensions={"trace": closer.trace},
                 ) as response:
                     if response.status_code != 200:
-                        raise self._refused(response.status_code, response.read())
-                    for data in sse_data(response.iter_bytes()):
+                        raise self._refused(response.status_code, self._whole(response.iter_raw(), _TIMEOUT_S))
+                    for data in sse_data(response.iter_raw()):
                         yield from parse_chat_chunk(data)
                         if stop_event.is_set():
                             return
@@ -229,16 +236,26 @@ class ServerClient:
         import httpx
 
         try:
-            response = self._http.request(method, path, json=body, timeout=timeout_s)
+            with self._http.stream(method, path, json=body, timeout=timeout_s) as response:
+                content = self._whole(response.iter_raw(), timeout_s)
         except httpx.HTTPError as error:
             raise fail("server_unreachable", url=self.url, why=_reason(error)) from error
         if response.status_code != 200:
-            raise self._refused(response.status_code, response.content)
+            raise self._refused(response.status_code, content)
         try:
-            data: object = response.json()
+            data: object = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise self._broken(_reason(error)) from error
         return data
+
+    def _whole(self, chunks: Iterable[bytes], timeout_s: float) -> bytes:
+        """A body that ends, and in time; httpx' own limit is for each read alone. Raises ProblemError."""
+        deadline, body = time.monotonic() + timeout_s, bytearray()
+        for chunk in chunks:
+            body += chunk
+            if len(body) > _MOST_BYTES or time.monotonic() > deadline:
+                raise self._broken("the answer does not end")
+        return bytes(body)
 
     def _refused(self, status: int, body: bytes) -> ProblemError:
         if status in (401, 403):
