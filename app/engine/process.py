@@ -44,6 +44,8 @@ from app.engine.progress import bytes_touched
 
 _KEPT_LINES = 2000
 _TAIL_LINES = 100
+_IDLE_LINE = "update_slots: all slots are idle"
+"""Said after every look at /slots, twice a second for hours: what a server wrote before it ended must not drown."""
 _POLL_S = 0.1
 _HEALTH_TIMEOUT_S = 0.5
 _LAST_LINES_S = 0.5
@@ -309,7 +311,8 @@ class ServerProcess:
         lines = self._mail.take_lines()
         self._write_log(lines)
         for line in lines:
-            self._kept.append(line)
+            if not (line.endswith(_IDLE_LINE) and self._kept and self._kept[-1].endswith(_IDLE_LINE)):
+                self._kept.append(line)
             fact = self.reader.feed(line)
             self._emit(LogLine(line))
             if isinstance(fact, Listening):

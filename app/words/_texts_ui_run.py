@@ -78,7 +78,7 @@ ENTRIES: Entries = {
         "正在等待服务器收尾。点“立即停止”可马上结束它。",
     ),
     "run.failed_below": (
-        "The server ended by itself. What happened stands below.",
+        "The server ended by itself. What happened is explained below.",
         "服务器已自行退出，原因见下方。",
     ),
     "run.ended_unknown": (

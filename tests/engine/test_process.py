@@ -150,6 +150,16 @@ def test_that_an_error_before_a_flood_is_still_the_reason(launch_fake, tmp_path)
     assert events.wait_for(Exited).reason.code == "unknown_arch"
 
 
+def test_that_what_a_server_wrote_does_not_drown_in_its_being_idle(launch_fake, tmp_path):
+    idle = "".join(f"{n}.00.000.001 I srv  update_slots: all slots are idle\n" for n in range(3000))
+    (tmp_path / "said").write_text(f"slot release: the last words of a request\n{idle}")
+    server, events = launch_fake("--say", tmp_path / "said", "--crash", 1)
+    assert events.wait_for(Exited).code == 1
+    tail = server.tail()
+    assert "slot release: the last words of a request" in tail
+    assert sum(line.endswith("all slots are idle") for line in tail) == 1
+
+
 def test_that_a_server_killed_while_it_runs_says_so(launch_fake):
     server, events = launch_fake()
     psutil.Process(events.wait_for(Ready).pid).kill()

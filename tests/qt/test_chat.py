@@ -21,7 +21,7 @@ from app.session.state import ChatPhase, ChatState, RunPhase, RunState
 from app.ui.pages.run import RunPage
 from app.ui.pages.run_chat_text import formatted, may_format, stable_end, web_address
 from app.ui.pages.run_chat_view import ChatView
-from app.ui.theme.manager import ThemeManager
+from app.ui.theme.manager import ThemeManager, ThemeMode
 from tests.qt import page_fixtures as fx
 from tests.tools.file_server import FileServer
 
@@ -392,6 +392,25 @@ def test_that_a_view_that_becomes_smaller_still_shows_the_end(view, qapp):
     view.hide()
 
 
+def test_that_the_end_of_a_long_chat_stays_in_sight_in_another_theme(view, qapp, qtbot):
+    words = "some words of an answer " * 300
+    turns = [ChatState(ChatPhase.IDLE, "q", words, number=n, finish_reason="stop") for n in range(1, 7)]
+    theme, bar = ThemeManager.of_app(), view.verticalScrollBar()
+    view.show()
+    view.set_chat(tuple(turns[:-1]), turns[-1])
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    view._go_to_end()
+    end = bar.maximum()
+    theme.set_mode(ThemeMode.DARK)
+    qtbot.waitUntil(lambda: bar.maximum() == end)  # the lines have broken anew
+    assert view.is_at_end()
+    view.verticalScrollBar().setValue(40)
+    theme.set_mode(ThemeMode.LIGHT)
+    qtbot.waitUntil(lambda: bar.maximum() == end)
+    assert bar.value() == 40
+    view.hide()
+
+
 def test_that_a_part_is_whole_after_a_blank_line_outside_of_code():
     assert stable_end("a\n\nb", 0) == 3
     assert stable_end("a\n```\nx\n\ny\n", 0) == 0
@@ -524,3 +543,5 @@ def test_that_the_meter_follows_the_answer_and_the_servers_own_context(page, ses
     session.talk.server_known.emit()
     assert page.chat.meter.share == 0.5
     assert "2 048 of 4 096" in page.chat.speed_text
+    session.set_run(RunState(RunPhase.STOPPED))
+    assert page.chat.meter.share is None, "the context went with its server"

@@ -48,6 +48,19 @@ def test_that_a_long_log_is_laid_out_when_it_is_read(log):
     assert shown(log) == numbered(0, 5000)
 
 
+def test_that_the_newest_line_stays_in_sight_in_less_room(log, qtbot):
+    log.set_text("\n".join(numbered(0, 40)))
+    log.resize(400, 110)
+    bar = log._view.verticalScrollBar()
+    qtbot.waitUntil(lambda: log._view.height() < 90)
+    assert bar.value() == bar.maximum()
+    bar.setValue(3)
+    bar.actionTriggered.emit(0)  # somebody scrolled
+    log.resize(400, 150)
+    assert not log.follows
+    assert bar.value() == 3
+
+
 def test_that_scrolling_up_in_a_flood_shows_every_line_and_stays_near_the_end(log):
     flood(log)
     bar = log._view.verticalScrollBar()

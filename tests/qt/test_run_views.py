@@ -95,6 +95,8 @@ def test_that_a_request_without_a_speed_is_no_point_and_no_request_says_what_com
     page.plots.decode_views.show_view(1)
     plot = page.plots.by_depth
     assert plot._empty.isVisible()
+    plot.set_plan(None, 16384)
+    assert plot.words == "", "no colour without a word beside it"
     session.runs.tell(request(100, None))
     assert dots(plot) == []
     session.runs.tell(request(100, 20.0))

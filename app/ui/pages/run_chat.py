@@ -135,6 +135,7 @@ class ChatPane(CardFrame):
     def set_run_phase(self, phase: RunPhase) -> None:
         """A prompt can be sent to a ready server only; what was said stays readable after it stopped."""
         self._run_phase = phase
+        self._refresh_speed()
         self._choose_view()
         self._refresh_button()
 
@@ -187,6 +188,8 @@ class ChatPane(CardFrame):
     def _refresh_speed(self) -> None:
         sampled, planned = self._sampled
         used = self._chat.context_used if self._chat.context_used is not None else sampled
+        if self._run_phase is not RunPhase.READY:
+            used = None  # the context went with its server
         total = self._n_ctx or planned
         # The figures of a finished answer stand under it; here is what goes on, and the room that is left.
         shown = self._chat if self._is_answering else ChatState(ChatPhase.IDLE)

@@ -79,6 +79,8 @@ class ChatView(QTextBrowser):
         self.setUndoRedoEnabled(False)
         self.document().setDocumentMargin(2)
         self.anchorClicked.connect(self._on_link)
+        self._end = 0
+        self.verticalScrollBar().rangeChanged.connect(self._on_range)
         self._theme.theme_changed.connect(self._write_all)
 
     @property
@@ -149,6 +151,13 @@ class ChatView(QTextBrowser):
         """Does the reader see the end?"""
         bar = self.verticalScrollBar()
         return bar.value() >= bar.maximum() - 4
+
+    @Slot(int, int)
+    def _on_range(self, _: int, end: int) -> None:
+        """Lines break anew when the scroll bar comes or goes, some time after the text has changed (another theme)."""
+        before, self._end = self._end, end
+        if self.verticalScrollBar().value() >= before - 4:
+            self._go_to_end()
 
     def _go_to_end(self) -> None:
         bar = self.verticalScrollBar()

@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QFocusEvent,
     QGuiApplication,
     QHideEvent,
+    QResizeEvent,
     QShowEvent,
     QTextCharFormat,
     QTextCursor,
@@ -61,9 +62,15 @@ def _runs(lines: Sequence[str]) -> Iterator[tuple[str | None, str]]:
 
 
 class _LogView(QPlainTextEdit):
-    """Says when the keyboard comes."""
+    """Says when the keyboard comes, and when its size is another."""
 
     focused = Signal()
+    resized = Signal()
+
+    @override
+    def resizeEvent(self, e: QResizeEvent) -> None:
+        super().resizeEvent(e)
+        self.resized.emit()
 
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -95,6 +102,7 @@ class LogPane(CardFrame):
         )
         self._view.setTabChangesFocus(True)
         self._view.focused.connect(self._on_focus)
+        self._view.resized.connect(self._on_resized)
         ThemeManager.of_app().theme_changed.connect(self._on_theme)
         self._note = DimLabel()
         self._follow = PlainButton(say("run.follow"), look="tab")
@@ -221,6 +229,13 @@ class LogPane(CardFrame):
         bar.setValue(bar.maximum())
         if self._view.hasFocus():
             self._on_focus()
+
+    @Slot()
+    def _on_resized(self) -> None:
+        """A message over the page, or a splitter, leaves less room: the newest line stays in sight."""
+        if self.follows:
+            bar = self._view.verticalScrollBar()
+            bar.setValue(bar.maximum())
 
     @Slot()
     def _on_focus(self) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QAbstractScrollArea, QPushButton
 
-_FLAT = "{0} {{ border: 1px solid transparent; border-radius: 6px; }} {0}:focus {{ border-color: palette(highlight); }}"
+_FLAT = (
+    "{0} {{ border: 1px solid transparent; border-radius: 6px; }} {0}:focus {{ border-color: palette(highlight); }} "
+    "{0}::corner {{ background: transparent; border: none; }}"
+)
 
 
 def make_flat(view: QAbstractScrollArea) -> None:

@@ -81,10 +81,11 @@ class StressRow(QWidget):
     def _show_icon(self, tone: str) -> None:
         name = {"ok": "check", "error": "error"}.get(tone)
         if name is None:
-            self._icon.clear()
+            self._icon.hide()
             return
         icon = ThemeManager.of_app().icon(name, tone, 16)
         self._icon.setPixmap(icon.pixmap(QSize(16, 16), self.devicePixelRatioF()))
+        self._icon.show()
 
     @Slot()
     def _on_button(self) -> None:
