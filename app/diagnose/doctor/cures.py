@@ -19,6 +19,7 @@ _CARD_OOM = frozenset({"vram_oom_cuda", "vram_oom_vulkan", "vram_oom_device", "w
 _RAM_OOM = frozenset({"host_oom", "commit_limit", "engine_killed", "ram_full", "ram_swapping"})
 _ENOUGH_RAM_SHARE = 0.15
 _LEAST_UBATCH = 64
+_TLS_FLAGS = ("--ssl-key-file", "--ssl-cert-file")
 _MOVES = frozenset({"override_tensor", "cpu_moe", "n_cpu_moe", "n_cpu_ffn"})
 
 
@@ -197,9 +198,9 @@ def _without_file(code: str, **none: Any) -> Callable[[Finding, Facts], Fix | No
     return lambda finding, facts: other_wishes(facts, code, **none)
 
 
-def _without_flags(*starts: str) -> Callable[[Finding, Facts], Fix | None]:
-    """The plan without the extra options that begin like this."""
-    return lambda finding, facts: _without(facts, lambda option: (option.flag or "").startswith(starts))
+def _without_flags(*flags: str) -> Callable[[Finding, Facts], Fix | None]:
+    """The plan without these extra options."""
+    return lambda finding, facts: _without(facts, lambda option: option.flag in flags)
 
 
 def _with_jinja(finding: Finding, facts: Facts) -> Fix | None:
@@ -252,9 +253,9 @@ _CURES: Mapping[str, Callable[[Finding, Facts], Fix | None]] = {
     "draft_mismatch": _without_file("no_draft", draft_path=None, mtp=False),
     "lora_mismatch": _without_file("no_lora", lora_paths=()),
     "split_mode_unsupported": _without_flags("-sm", "--split-mode"),
-    "ssl_not_built": _without_flags("--ssl"),
-    "tls_files_bad": _without_flags("--ssl"),
-    "chat_template_bad": _without_flags("--chat-template"),
+    "ssl_not_built": _without_flags(*_TLS_FLAGS),
+    "tls_files_bad": _without_flags(*_TLS_FLAGS),
+    "chat_template_bad": _without_flags("--chat-template", "--chat-template-file"),
     "tools_need_jinja": _with_jinja,
     "slow_decode": _best_preset,
     "context_reduced": _best_preset,

@@ -153,6 +153,16 @@ def test_that_an_option_which_cannot_work_here_is_dropped(q3_header, line):
     assert fix.changes == {"--extra": "--no-warmup"}
 
 
+def test_that_what_a_template_is_told_outlasts_the_template_that_cannot_be_used(q3_header):
+    line, told = (
+        "the supplied chat template is not supported: nonsense",
+        ("--chat-template-kwargs", '{"thinking":false}'),
+    )
+    extra = ("--chat-template", "nonsense", *told)
+    _, fix = fix_of(facts(q3_header, wishes={"extra": extra}, log=ended_with(line)))
+    assert fix.plan.wishes.extra == told
+
+
 def test_that_a_file_system_which_cannot_map_gets_a_file_that_is_read(q3_header):
     log = ended_with("llama_model_load: error loading model: mmap failed: No such device")
     told = facts(q3_header, wishes={"load_mode": "mmap"}, log=log)
