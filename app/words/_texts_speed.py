@@ -50,8 +50,8 @@ ENTRIES: Entries = {
     # offers: how and at what cost
     "trade.frees": ("frees {size:size}", "腾出 {size:size} 显存"),
     "trade.takes": ("takes {size:size}", "多占 {size:size} 显存"),
-    "trade.layers": ("+{n:.1f} layers", "GPU 多放 {n:.1f} 层专家"),
-    "trade.layers_less": ("−{n:.1f} layers", "GPU 少放 {n:.1f} 层专家"),
+    "trade.layers": ("+{n:g} layers", "GPU 多放 {n:g} 层专家"),
+    "trade.layers_less": ("−{n:g} layers", "GPU 少放 {n:g} 层专家"),
     "trade.slower": ("{tps:.1f} tok/s slower", "解码慢 {tps:.1f} tok/s"),
     "trade.quality.hardly": ("hardly any loss", "几乎无损"),
     "trade.quality.visible": ("visible loss", "损失可察觉"),

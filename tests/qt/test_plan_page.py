@@ -201,6 +201,15 @@ def test_that_a_tiny_model_is_not_said_to_lack_the_speed_of_a_gpu(qtbot):
     assert "too quick to predict" in page.side.speed.reason
 
 
+def test_that_no_moving_is_advised_where_the_model_is_larger_than_all_memory(qtbot):
+    hardware = laptop(second_gpu=False)
+    memory = dataclasses.replace(hardware.memory, available_bytes=2 << 30)
+    page = shown(PlanPage(FakeSession(dataclasses.replace(hardware, memory=memory), qwen3_30b())), qtbot)
+    assert page.header.verdict_text.startswith("Does not fit: RAM needs ")
+    assert "a smaller file" in page.header.verdict_text
+    assert "Move cards" not in page.header.verdict_text
+
+
 def test_that_a_card_of_unknown_memory_is_named_in_the_verdict(qtbot):
     hardware = laptop(second_gpu=False)
     asleep = dataclasses.replace(hardware.gpus[0], total_bytes=None, free_bytes=None)

@@ -46,6 +46,7 @@ def test_that_an_offer_reads_as_gain_and_cost():
                   prompt_factor=1.97, quality=Quality.SAME)  # fmt: skip
     assert gain(wide) == "prompt ×2"
     assert how(wide) == "takes 76 MiB, −0.2 layers, 0.1 tok/s slower"
+    assert how(_trade(expert_layers=26.0)) == "frees 816 MiB, +26 layers, hardly any loss"
 
 
 def test_that_bytes_stand_in_for_an_unknown_speed_and_vram_for_a_plan_that_does_not_fit():

@@ -57,7 +57,7 @@ def how(trade: Trade) -> str:
         parts.append(say("trade.frees" if trade.freed_bytes > 0 else "trade.takes", size=abs(trade.freed_bytes)))
     if abs(trade.expert_layers) >= _WORTH_A_WORD:
         code = "trade.layers" if trade.expert_layers > 0 else "trade.layers_less"
-        parts.append(say(code, n=abs(trade.expert_layers)))
+        parts.append(say(code, n=round(abs(trade.expert_layers), 1)))
     if trade.decode_gain_tps is not None and trade.decode_gain_tps <= -_WORTH_A_WORD:
         parts.append(say("trade.slower", tps=-trade.decode_gain_tps))
     if trade.quality not in (Quality.SAME, Quality.OTHERS):

@@ -54,7 +54,8 @@ def _main(plan: Plan) -> Verdict:
             )
             for d in over
         ]
-        has_room = len(over) < len(plan.estimate.devices)
+        is_too_large = any(problem.code == "does_not_fit_memory" for problem in plan.problems)
+        has_room = len(over) < len(plan.estimate.devices) and not is_too_large
         code = "plan.verdict.over" if has_room else "plan.verdict.over_everywhere"
         if all(0 < -(d.left_bytes or 0) <= d.prompt_cache_bytes for d in over):
             code = "plan.verdict.over_cache"
