@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from app.common.problem import ProblemError, fail
+from app.common.windows_names import is_device
 
 MOST_BYTES = 12 << 30
 MOST_ENTRIES = 20_000
@@ -30,7 +31,6 @@ _MOST_RATIO = 100
 _RATIO_FREE_BYTES = 64 << 20
 _LONGEST_NAME = 400
 _BLOCK = 1 << 20
-_RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{kind}{n}" for kind in ("com", "lpt") for n in range(10))})
 _NOT_ON_WINDOWS = frozenset('<>:"|?*\\')
 
 Progress = Callable[[int], None]
@@ -202,7 +202,7 @@ def _refuse_name(archive: Path, entry: Entry) -> None:
     for word in _clean(name).split("/"):
         if word == ".." or (word in ("", ".") and _clean(name)):
             raise _unsafe(archive, entry, "leads out of the folder")
-        if word.split(".")[0].rstrip().lower() in _RESERVED or word != word.rstrip(". "):
+        if is_device(word) or word != word.rstrip(". "):
             raise _unsafe(archive, entry, "not a name on Windows")
 
 

@@ -18,6 +18,7 @@ from app.common.capabilities import Capabilities
 from app.common.paths import AppPaths
 from app.common.problem import fail
 from app.common.whole_file import write_whole
+from app.common.windows_names import is_device
 from app.model.types import ModelInfo
 from app.planner.router_preset import PresetValueError, router_preset, section_name
 from app.planner.shells import Shell, quote_command
@@ -71,8 +72,9 @@ def shelf_folder(paths: AppPaths) -> Path:
 def new_plan_path(paths: AppPaths, name: str) -> Path:
     """A file for a new plan of this name that no plan has yet; safe on every file system."""
     stem = re.sub(r'[<>:"/\\|?*\x00-\x1f\ud800-\udfff]+', "-", name).strip(" .-")[:LONGEST_NAME].rstrip(" .") or "plan"
-    if re.fullmatch(r"(?i)con|prn|aux|nul|(com|lpt)\d", stem):
-        stem += "-plan"
+    if is_device(stem):
+        head, point, rest = stem.partition(".")
+        stem = f"{head.rstrip()}-plan{point}{rest}"
     folder = shelf_folder(paths)
     taken = {entry.lower() for entry in _names(folder)}
     candidates = (stem if n == 1 else f"{stem} {n}" for n in range(1, len(taken) + 2))

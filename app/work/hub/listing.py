@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from app.common.problem import ProblemError, fail
+from app.common.windows_names import is_device
 from app.work.downloads.fetch import fetch_answer
 from app.work.downloads.types import Cancelled, Patience
 from app.work.hub.links import HubLink, Site, listing_address
@@ -25,8 +26,6 @@ _MOST_FILES = 20_000
 _MOST_NAME_BYTES = 200
 _NEXT = re.compile(r'<([^>]+)>\s*;\s*rel="?next"?')
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-"""Windows' devices, whatever follows the point."""
 _SPLIT = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE | re.DOTALL)
 _QUANT = re.compile(
     r"(?<![A-Za-z0-9])((?:UD-)?(?:I?Q\d_(?:K_)?[A-Z0-9]+(?:_[A-Z]+)?|I?Q\d_K|TQ\d_0|MXFP4(?:_MOE)?|NVFP4|BF16|F16|F32))"
@@ -35,7 +34,7 @@ _QUANT = re.compile(
 )
 _PROJECTOR = re.compile(r"(?:^|[-_.])mmproj(?:[-_.]|$)", re.IGNORECASE)
 _NO_MODEL = re.compile(r"imatrix", re.IGNORECASE)
-_FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*\\]')
+_FORBIDDEN = re.compile(r'[\x00-\x1f<>:"|?*\\\ud800-\udfff]')
 _USUAL = Patience()
 
 
@@ -86,7 +85,7 @@ def list_sets(link: HubLink, cancelled: Cancelled, patience: Patience = _USUAL) 
     Raises ProblemError ``hub_*`` and ``download_*``.
     """
     if link.site is Site.DIRECT:
-        file = RemoteFile(link.file or "model.gguf", None, None)
+        file = RemoteFile(link.file if link.file and is_safe(link.file) else "model.gguf", None, None)
         return (RemoteSet(file.name, (file,), quant_of(file.name)),)
     files = _list(link, cancelled, patience)
     sets = grouped([file for file in files if file.path.lower().endswith(".gguf")])
@@ -102,7 +101,7 @@ def grouped(files: list[RemoteFile]) -> tuple[RemoteSet, ...]:
     taken = Counter(file.name.casefold() for file in safe)
     # Whole folders: the engine finds the other parts of a split model beside the first one only.
     kept = {_folder_of(file.path) for file in safe if taken[file.name.casefold()] > 1}
-    for file in (replace(file, keeps_folders=_folder_of(file.path) in kept) for file in safe):
+    for file in _one_a_place([replace(file, keeps_folders=_folder_of(file.path) in kept) for file in safe]):
         found = _SPLIT.fullmatch(file.path)
         key = (file.path, 1) if found is None else (found[1], int(found[3]))
         together.setdefault(key, {})[1 if found is None else int(found[2])] = file
@@ -115,6 +114,15 @@ def grouped(files: list[RemoteFile]) -> tuple[RemoteSet, ...]:
         is_projector = _PROJECTOR.search(name) is not None
         sets.append(RemoteSet(name, ordered, quant_of(stem), is_projector, max(0, count - len(ordered))))
     return tuple(sorted(sets, key=lambda s: (s.is_projector, s.size_bytes or 0, s.name)))
+
+
+def _one_a_place(files: list[RemoteFile]) -> list[RemoteFile]:
+    """Of names that differ in capitals alone, or beyond the longest that a disk holds, the first: the others would be
+    written over it."""
+    places: dict[tuple[str, ...], RemoteFile] = {}
+    for file in files:
+        places.setdefault(tuple(part.casefold() for part in file.local), file)
+    return list(places.values())
 
 
 def _folder_of(path: str) -> str:
@@ -131,7 +139,7 @@ def is_safe(path: str) -> bool:
     """May a path of a stranger's repository become one on this disk?"""
     parts = path.split("/")
     return 0 < len(path) <= 512 and not any(
-        part in ("", ".", "..") or _FORBIDDEN.search(part) or _DEVICE.match(part) or part.endswith((" ", "."))
+        part in ("", ".", "..") or _FORBIDDEN.search(part) or is_device(part) or part.endswith((" ", "."))
         for part in parts
     )
 

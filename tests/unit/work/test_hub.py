@@ -301,3 +301,25 @@ def test_that_a_set_with_missing_parts_is_refused_before_anything_is_fetched(hub
     with pytest.raises(ProblemError, match="hub_parts_missing"):
         fetch_sets(link_to(hub), (each,), tmp_path, lambda _: None, never, QUICK)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["COM¹.gguf", "conin$.gguf", "aux .gguf", "NUL.tar.gguf", "\ud800.gguf"])
+def test_that_no_device_and_no_half_character_becomes_a_file(name):
+    assert not is_safe(name)
+    assert grouped([RemoteFile(name, 5, None)]) == ()
+
+
+def test_that_two_names_for_one_place_are_one_file():
+    long = "b" * 300
+    names = ["x.gguf", "X.GGUF", f"yy{long}.gguf", f"zz{long}.gguf", "console.gguf"]
+    sets = grouped([RemoteFile(name, 5, None) for name in names])
+    places = {tuple(part.casefold() for part in file.local) for each in sets for file in each.files}
+    assert len(places) == len(sets) == 3
+
+
+@pytest.mark.parametrize(
+    ("file", "local"), [("m.gguf", "m.gguf"), ("NUL.gguf", "model.gguf"), ("a:b.gguf", "model.gguf")]
+)
+def test_that_a_direct_links_file_has_a_name_that_every_disk_takes(file, local):
+    (found,) = list_sets(parse_link(f"http://127.0.0.1:1/{file}"), lambda: False)
+    assert found.files[0].local == (local,)

@@ -92,6 +92,8 @@ def test_that_only_the_plans_of_this_model_are_listed_the_newest_first(paths, mo
         ("..", "plan.json"),
         ("  ", "plan.json"),
         ("CON", "CON-plan.json"),
+        ("con .x", "con-plan.x.json"),
+        ("com¹", "com¹-plan.json"),
         ("长" * 200, "长" * 80 + ".json"),
         ("half \ud800 one", "half - one.json"),
     ],
