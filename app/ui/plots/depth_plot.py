@@ -121,7 +121,7 @@ class DepthPlot(QWidget):
         value = value_text(newest.decode_tps if newest else None, PlotUnit.SPEED)
         predicted = f"{say('plot.plan')} {value_text(self._predicted, PlotUnit.SPEED)}" if self._predicted else None
         entry = LegendEntry(_COLOR, label, value, predicted=predicted, is_main=True)
-        self._legend.set_entries([entry] if label or predicted else [])  # a colour alone says nothing
+        self._legend.set_entries([entry] if label or predicted else [])
         self._value.setText(value)
         self.setAccessibleDescription(self._legend.words)
 

@@ -88,14 +88,15 @@ class Legend(QWidget):
 
     def _paint_entry(self, painter: QPainter, entry: LegendEntry, x: float, color: QColor) -> float:
         middle = self.height() / 2
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(color)
-        painter.drawRoundedRect(QRectF(x, middle - _SWATCH / 2, _SWATCH, _SWATCH), 2, 2)
-        x += _SWATCH + 4
         shown = (entry.label, "" if entry.is_main else entry.value, entry.note)
-        x = self._paint_text(painter, " ".join(part for part in shown if part), x)
+        words = " ".join(part for part in shown if part)
+        if words:  # a colour alone says nothing
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(color)
+            painter.drawRoundedRect(QRectF(x, middle - _SWATCH / 2, _SWATCH, _SWATCH), 2, 2)
+            x = self._paint_text(painter, words, x + _SWATCH + 4)
         if entry.predicted is not None:
-            x += 6
+            x += 6 if words else 0
             painter.setPen(QPen(color, 1.5, Qt.PenStyle.DashLine))
             painter.drawLine(QPointF(x, middle), QPointF(x + 11, middle))
             x = self._paint_text(painter, entry.predicted, x + 14)
