@@ -6,7 +6,7 @@ from app.words.catalogue import Entries
 
 ENTRIES: Entries = {
     "second_gpu.line": ("More than one GPU: {text}", "多块 GPU：{text}"),
-    "second_gpu.row": ("With {devices}, against {alone} alone", "已用 {devices}，比只用 {alone}"),
+    "second_gpu.row": ("With {devices}, against {alone} alone", "加上 {devices}，比只用 {alone}"),
     "second_gpu.row.faster": ("+{tps:.1f} tok/s", "+{tps:.1f} tok/s"),
     "second_gpu.row.fewer_bytes": ("reads {size:size} less", "少读 {size:size}"),
     "second_gpu.row.none": ("writes no faster", "生成不会更快"),

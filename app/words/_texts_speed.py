@@ -23,8 +23,8 @@ ENTRIES: Entries = {
     ),
     # what limits the speed
     "plan.limit.starts": (
-        "The model is so small that starting the GPU's kernels is the limit.",
-        "模型很小，瓶颈是启动 GPU 计算本身的开销。",
+        "A token reads so little here that starting the GPU's kernels is the limit.",
+        "每个 token 读取的数据很少，瓶颈是启动 GPU 计算本身的开销。",
     ),
     "cli.limit.starts": ("starting the GPU's kernels is the limit", "瓶颈是启动 GPU 计算的开销"),
     # offers: what
