@@ -13,6 +13,10 @@ from PySide6.QtCore import QObject, Qt, QThreadPool, Signal, Slot
 
 _CLOSE_LOOK_MS = 200
 
+_MOST_THREADS = 16
+"""Downloads, a build, a stress run and a search each hold a thread for as long as they take, and a launch must never
+wait behind them. They wait far more than they compute, and a thread is made only when it is needed."""
+
 Done = Callable[[Any, Exception | None], None]
 
 
@@ -24,7 +28,7 @@ class JobRunner(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = QThreadPool(self)
-        self._pool.setMaxThreadCount(4)
+        self._pool.setMaxThreadCount(_MOST_THREADS)
         self._pool.setExpiryTimeout(-1)
         self._waiting: dict[int, Done] = {}
         self._last_id = 0
