@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+_PATIENCE_S = 2.0
+"""A busy slot without a new token for less than this is slow, or its answer was late; it does not rest."""
 _MOST = 1 << 40
 """Tokens, and numbers of tasks: more is no count."""
 
@@ -54,19 +56,34 @@ class SlotRate:
     def __init__(self) -> None:
         self._last: dict[int, SlotSample] = {}
         self._wrote: set[int] = set()
+        self._tps: dict[int, float] = {}
 
     def update(self, samples: Iterable[SlotSample]) -> tuple[SlotSpeed, ...]:
         """The slots' speeds since the last call."""
         return tuple(self._speed(sample, self._last.get(sample.slot)) for sample in samples)
 
     def _speed(self, now: SlotSample, before: SlotSample | None) -> SlotSpeed:
+        if before is not None and _waits(now, before) and now.slot in self._tps:
+            tps = self._tps[now.slot]  # the next token is divided by all the time that it took
+            return SlotSpeed(now.slot, True, tps, now.n_prompt_tokens, now.n_ctx)
         self._last[now.slot] = now
         if now.n_decoded:
             self._wrote.add(now.slot)
         has_written = now.slot in self._wrote
         if not now.is_busy:
             return SlotSpeed(now.slot, False, 0.0 if has_written else None, None, now.n_ctx)
-        return SlotSpeed(now.slot, True, _tps(now, before) if has_written else None, now.n_prompt_tokens, now.n_ctx)
+        tps = _tps(now, before) if has_written else None
+        if tps:
+            self._tps[now.slot] = tps
+        else:
+            self._tps.pop(now.slot, None)
+        return SlotSpeed(now.slot, True, tps, now.n_prompt_tokens, now.n_ctx)
+
+
+def _waits(now: SlotSample, before: SlotSample) -> bool:
+    """Is this the same answer, not a token longer, a moment later?"""
+    is_same = now.is_busy and now.task == before.task and now.n_decoded == before.n_decoded
+    return is_same and bool(now.n_decoded) and 0 <= now.at_s - before.at_s < _PATIENCE_S
 
 
 def _tps(now: SlotSample, before: SlotSample | None) -> float | None:

@@ -135,3 +135,23 @@ def test_that_two_looks_at_the_same_moment_give_no_speed():
 @pytest.mark.parametrize("entry", [None, 3, {}, {"id": "x"}, {"id": 1, "next_token": [3]}, {"id": 1, "n_ctx": -5}])
 def test_that_strange_slots_do_no_harm(entry):
     assert all(s.n_ctx is None for s in parse_slots([entry], 0.0))
+
+
+def _looks(*looks):
+    rate = SlotRate()
+    return [rate.update([SlotSample(at, 0, task is not None, 4096, task, n)])[0].tps for at, task, n in looks]
+
+
+def test_that_a_slow_answer_is_no_row_of_zeros_between_its_tokens():
+    looks = ((0.0, 7, 1), (0.5, 7, 2), (1.0, 7, 2), (1.5, 7, 3), (2.0, 7, 3))
+    assert _looks(*looks) == [None, 2.0, 2.0, 1.0, 1.0]
+
+
+def test_that_an_answer_that_stands_still_is_zero_after_a_while():
+    looks = ((0.0, 7, 1), (0.5, 7, 5), (2.0, 7, 5), (2.5, 7, 5), (3.0, 7, 5), (3.5, None, None))
+    assert _looks(*looks) == [None, 8.0, 8.0, 0.0, 0.0, 0.0]
+
+
+def test_that_the_next_answer_does_not_begin_with_the_speed_of_the_last():
+    looks = ((0.0, 7, 1), (0.5, 7, 5), (1.0, 8, 1), (1.5, 8, 1), (2.0, 8, 2))
+    assert _looks(*looks) == [None, 8.0, None, 0.0, 2.0]
