@@ -64,8 +64,8 @@ class SlotRate:
 
     def _speed(self, now: SlotSample, before: SlotSample | None) -> SlotSpeed:
         if before is not None and _waits(now, before) and now.slot in self._tps:
-            tps = self._tps[now.slot]  # the next token is divided by all the time that it took
-            return SlotSpeed(now.slot, True, tps, now.n_prompt_tokens, now.n_ctx)
+            held = self._tps[now.slot]  # the next token is divided by all the time that it took
+            return SlotSpeed(now.slot, True, held, now.n_prompt_tokens, now.n_ctx)
         self._last[now.slot] = now
         if now.n_decoded:
             self._wrote.add(now.slot)
