@@ -7,6 +7,7 @@ looked through fragment by fragment.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from PySide6.QtCore import QUrl
@@ -34,6 +35,12 @@ _DEEPEST = 12
 _MOST_COLUMNS = 64
 _MOST_ROWS = 400
 """Lines of tables in one answer: Qt's layout of a table of thousands takes seconds."""
+_MOST_ITEMS = 2000
+_MOST_TICKS = 8000
+_MOST_BOLD = 10_000
+"""Lines of lists, marks of code and of bold text in one answer: each takes the longer, the more there are before it."""
+_ITEM = re.compile(r"^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]", re.MULTILINE)
+_NUMBER_MARK = re.compile(r"\d[.)]")
 _LONGEST_LINK = 2000
 _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 
@@ -58,6 +65,8 @@ def may_format(text: str) -> bool:
     """Is this Markdown that can be laid out in reasonable time?"""
     if len(text) > LONGEST_MARKDOWN:
         return False
+    if text.count("`") > _MOST_TICKS or text.count("**") > _MOST_BOLD or len(_ITEM.findall(text)) > _MOST_ITEMS:
+        return False
     lines = text.split("\n")
     if sum("|" in line for line in lines) > _MOST_ROWS:
         return False
@@ -68,7 +77,7 @@ def _depth(line: str) -> int:
     """How many marks of quotes and lists a line begins with."""
     head = line[:200]
     marks = len(head) - len(head.lstrip("> \t-*+0123456789.)"))
-    return sum(head[:marks].count(mark) for mark in ">-*+")
+    return sum(head[:marks].count(mark) for mark in ">-*+") + len(_NUMBER_MARK.findall(head, 0, marks))
 
 
 def stable_end(text: str, start: int) -> int:
