@@ -74,3 +74,16 @@ def test_that_only_what_failed_is_tried_again_and_both_tries_are_counted():
     assert after_retry(counts(last), {"passed": 2}) == "9 passed, 2 skipped in 0.0s (both tries)"
     assert after_retry(counts(last), {"failed": 1, "passed": 1}) == "8 passed, 2 skipped, 1 failed in 0.0s (both tries)"
     assert failed_tests(last[:-1]) == []  # a run that was cut off names not all of them
+
+
+def test_that_a_run_under_wine_tells_every_tenth_each_failure_and_the_test_it_hangs_in():
+    from tests.wine.run import Progress
+
+    progress = Progress()
+    lines = ["collected 20 items", *[f"tests/qt/test_a.py::test_{n} PASSED   [{n * 5:3}%]" for n in range(1, 4)]]
+    lines += ["tests/qt/test_a.py::test_4[a b] SKIPPED (no pipes) [ 20%]", "tests/qt/test_a.py::test_5 FAILED  [ 25%]"]
+    lines += ["tests/qt/test_a.py::test_6 "]
+    assert [told for line in lines if (told := progress.hear(line)) is not None] == [
+        "collected 20 items", "  10 % of the tests", "  20 % of the tests", lines[5], lines[6],
+    ]  # fmt: skip
+    assert progress.newest == lines[6]

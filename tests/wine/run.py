@@ -110,16 +110,43 @@ def _pytest(prefix: WinePrefix, arguments: Sequence[str], limit_s: float, screen
     )
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     options = ["-p", "tests.wine.desktop", "-p", "no:cacheprovider", "-m", "not slow"]
-    options += ["--color=no", "--durations=5", "-q"]
+    options += ["--color=no", "--durations=5", "-v"]
     argv = [windows_path(prefix.python), "-m", "pytest", *options, *arguments]
     last: list[str] = []
+    progress = Progress()
     try:
         for line in prefix.lines_of(argv, environment, ROOT, limit_s):
-            say(line)
+            told = progress.hear(line)
+            if told is not None:
+                say(told)
             last = [line] if SUMMARY in line else [*last, line] if last else []
     except subprocess.CalledProcessError as error:
+        if not counts(last):
+            say(f"Wine ended, or was ended after {limit_s:.0f} s at most, in: {progress.newest}")
         return error.returncode or 1, last
     return 0, last
+
+
+class Progress:
+    """Makes the lines of ``pytest -v`` few, and keeps the newest: a run that hangs shows in which test."""
+
+    def __init__(self) -> None:
+        self.newest = "the collection of the tests"
+        self._tenths = 0
+
+    def hear(self, line: str) -> str | None:
+        """What is worth showing of this line."""
+        if not re.match(r"tests\S+::", line):
+            return line
+        self.newest = line
+        if not re.search(r"::.* (?:PASSED|SKIPPED)\b", line):
+            return line
+        percent = re.search(r"\[ *(\d+)%\]$", line)
+        tenths = int(percent[1]) // 10 if percent else 0
+        if tenths <= self._tenths:
+            return None
+        self._tenths = tenths
+        return f"  {tenths * 10} % of the tests"
 
 
 def failed_tests(last: Sequence[str]) -> list[str]:
