@@ -32,6 +32,8 @@ class VerdictKind(StrEnum):
 
 RUNS = frozenset({VerdictKind.GPU, VerdictKind.EXPERTS_IN_RAM, VerdictKind.LAYERS_IN_RAM, VerdictKind.RAM})
 """Kinds of files that run well enough to be used."""
+GOOD_TPS = 10.0
+"""From this decode speed on a file 'runs well': faster than most people read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ class FileVerdict:
     def runs(self) -> bool:
         """Does it run without reading weights from disk?"""
         return self.kind in RUNS
+
+    @property
+    def runs_well(self) -> bool:
+        """Does it run at a speed that is pleasant to read? An unknown speed is no reason against it."""
+        return self.runs and (self.decode_tps is None or self.decode_tps >= GOOD_TPS)
 
 
 def file_verdict(plan: Plan, model: ModelInfo) -> FileVerdict | None:

@@ -219,7 +219,13 @@ _PAGE: Entries = {
         "{models:count model|models}, {running} of them run here",
         "{models} 个模型，其中 {running} 个能在本机运行",
     ),
-    "models.none": ("No model on this computer yet", "这台电脑上还没有模型"),
+    "models.none": ("No model in the folders that Lanewise knows", "Lanewise 所知的文件夹中还没有模型"),
+    "models.none_but_open": (
+        "{name} was opened from {folder}, where Lanewise does not look. Add that folder, and its models are listed here "
+        "with a verdict.",
+        "{name} 是从 {folder} 打开的，Lanewise 尚未在那里查找。添加该文件夹后，其中的模型会带着结论列在这里。",
+    ),
+    "models.add_that_folder": ("Add that folder", "添加该文件夹"),
     "models.none_note": (
         "Nothing was found in the folders of LM Studio, Hugging Face, Ollama and ModelScope. Add the folder where your GGUF "
         "files lie, or get one of the models on the right.",

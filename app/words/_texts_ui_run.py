@@ -121,7 +121,7 @@ ENTRIES: Entries = {
     "run.note_allocated": ("engine's sum", "引擎分配量"),
     "run.plan_up_to": ("plan up to", "方案上限"),
     "run.no_gpu": ("This plan uses no GPU", "此方案不使用 GPU"),
-    "run.cores_note": ("a line marks the server's cores", "下划线为服务器所用核心"),
+    "run.cores_note": ("figure: server · bars: whole machine", "数字：服务器 · 柱形：整机"),
     "run.server_cpu": (
         "The server uses {percent} of one core's time; 100 % is one core.",
         "服务器占用 {percent}；100 % 相当于一个核心满载。",

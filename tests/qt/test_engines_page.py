@@ -117,6 +117,17 @@ def test_that_the_recommended_package_is_marked_and_got(dialog, session):
     assert session.engines.wished == [("get_package", "cuda-12.4"), ("get_package", "vulkan")]
 
 
+def test_that_enter_gets_the_recommended_package_once_the_list_is_there(dialog, session):
+    dialog.show()
+    session.engines.show_get(phase=GetPhase.LISTING)
+    assert dialog.focusWidget() is dialog.cancel
+    session.engines.show_get(phase=GetPhase.CHOOSING, offers=fake.windows_offers())
+    assert dialog.focusWidget() is dialog.go
+    QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Return)
+    assert dialog.isVisible()
+    assert session.engines.wished == [("get_package", "cuda-12.4")]
+
+
 def test_that_after_a_failure_the_next_one_is_offered_with_the_reason(dialog, session):
     problem = Problem("engine_sees_no_card", params={"package": "cuda-12.4", "gpu": fake.NAME}, evidence=("(none)",))
     offers = fake.windows_offers()

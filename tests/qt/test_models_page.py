@@ -2,21 +2,27 @@
 
 import dataclasses
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 
 from app.common.problem import Problem, Severity
+from app.planner.file_verdict import FileVerdict, VerdictKind
 from app.session.hub_controller import HubPhase
 from app.ui.dialogs.download import DownloadDialog, show_download
 from app.ui.pages.models import ModelsPage
-from app.ui.pages.models_table import COLUMNS, Shown
+from app.ui.pages.models_side import SuggestionRow
+from app.ui.pages.models_table import COLUMNS, Shown, _sort_key, _tone
 from app.work.downloads.types import DownloadProgress
 from app.work.hub.fetching import Downloaded, Space
+from app.work.library.suggest import Suggestion
 from tests.qt.fake_library import ENTRIES, GIB, choices
 from tests.qt.fake_session import FakeSession
-from tests.qt.plan_models import laptop
+from tests.qt.plan_models import laptop, qwen3_30b
 
 
 @pytest.fixture
@@ -41,12 +47,50 @@ def cells(page, column):
 
 
 def test_that_models_are_listed_with_the_best_verdict_first(page):
-    assert cells(page, "name")[:2] == ["gpt-oss-20b-mxfp4.gguf", "deepseek-v2:16b"]
+    assert cells(page, "name")[:2] == ["deepseek-v2:16b", "gpt-oss-20b-mxfp4.gguf"]
     verdicts = cells(page, "verdict")
     assert verdicts[0] == "● Fits on the GPU"
     assert "● Fits, 21 expert layers of 48 in RAM" in verdicts
     assert "✕ Too big, 96.0 GiB missing" in verdicts
     assert "5 models, 4 of them run here" in page.count.text()
+
+
+def test_that_an_empty_list_offers_the_folder_of_the_file_that_is_open(qtbot, session):
+    page = ModelsPage(session)
+    qtbot.addWidget(page)
+    page.show()
+    session.library.show(())
+    assert "folders that Lanewise knows" in page.empty.words[0]
+    assert page.empty_add_open.isHidden()
+    assert "LM Studio" in page.empty.words[1]
+    session.model = replace(qwen3_30b(), path="/data/gguf/Qwen3-30B.gguf")
+    session.change_settings(last_model="/data/gguf/Qwen3-30B.gguf")
+    session.model_changed.emit()
+    assert page.empty.words[1].startswith(f"Qwen3-30B.gguf was opened from {Path('/data/gguf')}")
+    page.empty_add_open.click()
+    assert session.settings.model_folders == (str(Path("/data/gguf")),)
+    assert ("scan",) in session.wished
+    assert page.empty_add_open.isHidden()
+    session.model = replace(session.model, path="/own/demo.gguf")  # never the last model: nobody looks for it
+    session.change_settings(model_folders=())
+    assert page.empty_add_open.isHidden()
+
+
+def test_that_the_fastest_comes_first_within_a_verdict_and_slow_is_amber_everywhere(qtbot):
+    verdict = FileVerdict(VerdictKind.RAM, 4096)
+    speeds = (3.0, 41.0, None, 9.0)
+    dense, fast, unknown, slow = (replace(ENTRIES[0], verdict=replace(verdict, decode_tps=tps)) for tps in speeds)
+    order = sorted((dense, fast, unknown, slow), key=lambda entry: _sort_key(entry, "verdict", ""))
+    assert order == [fast, slow, dense, unknown]
+    on_gpu = replace(dense, verdict=FileVerdict(VerdictKind.GPU, 4096, decode_tps=2.0))
+    assert _sort_key(on_gpu, "verdict", "") < _sort_key(fast, "verdict", "")
+    assert [_tone(entry) for entry in (dense, fast)] == ["warning", "ok"]
+    for entry, look in ((dense, "warning"), (fast, "ok")):
+        suggestion = Suggestion("M", "Q4_K_M", None, "qwen3moe", 1, 1, 1, entry.verdict)
+        row = SuggestionRow(suggestion)
+        qtbot.addWidget(row)
+        label = row.findChildren(QLabel)[-1]
+        assert label.property("look") == look == _tone(entry)
 
 
 def test_that_it_looks_for_files_when_it_is_seen(page, session):
@@ -83,7 +127,7 @@ def test_that_enter_and_a_double_click_open_a_model_but_no_other_file(page, sess
     assert not page.open.isEnabled() or page.table.current.is_model
     page.table.doubleClicked.emit(page.table.model().index(1, 0))
     opened = [wish for wish in session.wished if wish[0] == "open_model"]
-    assert opened[0] == ("open_model", "D:\\models\\gpt-oss-20b-mxfp4.gguf")
+    assert opened[0] == ("open_model", "D:\\models\\deepseek-v2:16b")
 
 
 def test_that_a_file_whose_name_is_no_text_is_opened_under_its_own_name(page, session):

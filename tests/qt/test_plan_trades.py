@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from app.planner.second_gpu import SecondGpu, Worth
@@ -21,6 +22,14 @@ def _trade(**changes):
         "prompt_factor": 1.1, "ram_read_saved_bytes": 40 * MIB, "quality": Quality.HARDLY,
     }  # fmt: skip
     return Trade(**{**facts, **changes})
+
+
+def _answer():
+    return SecondGpu(
+        devices=("CUDA1",), alone="CUDA0", is_on=True, decode=Worth.FASTER, prompt=Worth.MORE_IN_VRAM,
+        decode_with=31.0, decode_without=22.5, decode_factor=31.0 / 22.5, prompt_with=None, prompt_without=None,
+        prompt_factor=None, ram_read_with_bytes=0, ram_read_without_bytes=600 * MIB,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -75,6 +84,42 @@ def test_that_what_only_the_user_can_do_is_no_button(page, session):
     row = page.side.trades.rows[at]
     assert not row.focusPolicy()
     assert "Close other programs" in row.accessibleName()
+
+
+def test_that_the_focus_stays_with_the_offers_when_one_is_taken(page, session, qtbot):
+    trades = page.side.trades
+    trades.rows[1].setFocus()
+    assert page.window().focusWidget() is trades.rows[1]
+    offers = session.trades
+    trades.show_trades(None)
+    assert page.window().focusWidget() is trades
+    trades.show_trades(offers[1:])
+    assert page.window().focusWidget() is trades.rows[1]
+    trades.show_trades(offers[:1])
+    assert page.window().focusWidget() is trades.rows[0]
+    QTest.keyClick(trades.rows[0], Qt.Key.Key_Space)
+    assert page.window().focusWidget() in trades.rows
+    trades.show_trades(())
+    assert page.window().focusWidget() is trades
+    trades.show_trades(offers)
+    assert page.window().focusWidget() in trades.rows
+
+
+def test_that_what_is_no_button_shows_its_tooltip_and_takes_no_click(qtbot):
+    card = TradesCard()
+    qtbot.addWidget(card)
+    card.resize(320, 600)
+    card.show()
+    card.show_trades((_trade(code="close_programs", changes={}),), _answer())
+    taken = []
+    card.apply_requested.connect(taken.append)
+    for row in card.rows:
+        assert not row.testAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        middle = row.mapTo(card, row.rect().center())
+        assert card.childAt(middle) is row
+        assert row.toolTip()
+        QTest.mouseClick(row, Qt.MouseButton.LeftButton)
+    assert taken == []
 
 
 def test_that_a_low_window_shows_the_best_offers_whole_and_leaves_the_rest_out(qtbot):
@@ -152,11 +197,7 @@ def test_that_every_cost_has_its_word(quality):
 
 
 def test_that_what_the_second_card_gains_is_the_first_row_and_no_button(qtbot):
-    answer = SecondGpu(
-        devices=("CUDA1",), alone="CUDA0", is_on=True, decode=Worth.FASTER, prompt=Worth.MORE_IN_VRAM,
-        decode_with=31.0, decode_without=22.5, decode_factor=31.0 / 22.5, prompt_with=None, prompt_without=None,
-        prompt_factor=None, ram_read_with_bytes=0, ram_read_without_bytes=600 * MIB,
-    )  # fmt: skip
+    answer = _answer()
     card = TradesCard()
     qtbot.addWidget(card)
     card.resize(320, 600)

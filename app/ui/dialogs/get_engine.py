@@ -126,6 +126,7 @@ class GetEngineDialog(QDialog):
             self._engines.forget_offers()
         self.choices: list[OfferChoice] = []
         self._shown: tuple[object, ...] | None = None
+        self._phase = self._engines.get.phase
         self._group = QButtonGroup(self)
         self._make_parts()
         self._lay_out(for_windows)
@@ -213,6 +214,17 @@ class GetEngineDialog(QDialog):
         self.go.setText(say("engines.confirm" if get.phase is GetPhase.CONFIRMING else usual))
         self.go.setVisible(get.phase is not GetPhase.DONE)
         self.go.setEnabled(not is_busy and (get.phase is not GetPhase.CHOOSING or self.chosen is not None))
+        self._lead_focus(get.phase)
+
+    def _lead_focus(self, phase: GetPhase) -> None:
+        """While the list or an archive is on its way only Cancel can be pressed, and has the focus. It must not keep it
+        when there is something to get, or when it has become Close: Enter would close the window. An archive that
+        nobody knows is confirmed by a choice of the user's own, so there it stays."""
+        has_changed, self._phase = phase is not self._phase, phase
+        is_parked = self.focusWidget() in (None, self, self.cancel)
+        is_leading = is_parked and phase is not GetPhase.CONFIRMING
+        if has_changed and is_leading and self.go.isEnabled() and not self.go.isHidden():
+            self.go.setFocus()
 
     def _show_offers(self, get: GetState) -> None:
         shown = (get.offers, get.failed, get.engine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, QUrl, Slot
@@ -63,6 +64,8 @@ class ModelsPage(QWidget):
         self.table = ModelsTable()
         self.empty = EmptyState("models", say("models.none"), say("models.none_note"), drop=False)
         self.empty_add = PlainButton(say("models.add_folder"), look="large")
+        self.empty_add_open = PrimaryButton(say("models.add_that_folder"))
+        self.empty.buttons.addWidget(self.empty_add_open)
         self.empty.buttons.addWidget(self.empty_add)
         self.stack = QStackedWidget()
         self.detail = DimLabel(wrap=True)
@@ -144,6 +147,8 @@ class ModelsPage(QWidget):
         self.suggestions.wanted.connect(self.show_download)
         self.places.add_wanted.connect(self._on_add)
         self.empty_add.clicked.connect(self._on_add)
+        self.empty_add_open.clicked.connect(self._on_add_open)
+        self._session.model_changed.connect(self._show_empty)
         self.places.removed.connect(self.remove_folder)
 
     @override
@@ -192,6 +197,34 @@ class ModelsPage(QWidget):
         if not places:
             places = all_places(self._session.settings.model_folders, with_known=False)
         self.places.show_places(places)
+        self._show_empty()
+
+    @Slot()
+    def _show_empty(self) -> None:
+        """The words for an empty list: a file of the user's that is open lies somewhere, so that place is offered."""
+        folder = self._open_folder()
+        model = self._session.model
+        note = say("models.none_note")
+        if folder is not None and model is not None:
+            note = say("models.none_but_open", name=Path(model.path).name, folder=folder)
+        self.empty.set_words(say("models.none"), note)
+        self.empty_add_open.setVisible(folder is not None)
+
+    def _open_folder(self) -> str | None:
+        """The folder of the user's model that is open (the demo is none), where it is not looked through."""
+        model = self._session.model
+        if model is None or model.path != self._session.settings.last_model:
+            return None
+        chosen = all_places(self._session.settings.model_folders, with_known=False)
+        folder = Path(folder_of(model.path))
+        is_known = any(folder.is_relative_to(place.path) for place in (*self._library.places, *chosen))
+        return None if is_known else str(folder)
+
+    @Slot()
+    def _on_add_open(self) -> None:
+        folder = self._open_folder()
+        if folder is not None:
+            self.add_folder(folder)
 
     @Slot()
     def _show_detail(self) -> None:

@@ -29,6 +29,8 @@ COLUMNS = ("name", "size", "quant", "params", "verdict", "speed", "source")
 _RIGHT = frozenset({"size", "speed"})
 _RANK = {kind: rank for rank, kind in enumerate(VerdictKind)}
 _WORST = len(_RANK)
+_STEP = 100_000.0
+"""Between two verdicts in the order; within one, the fastest first, then those with the fewest experts in RAM."""
 _SORT = Qt.ItemDataRole.UserRole
 _WORDS = Qt.ItemDataRole.UserRole + 1
 _OK, _SLOW, _BAD = "●", "◐", "✕"
@@ -164,7 +166,7 @@ def _mark(entry: Entry) -> str:
         return "·" if entry.summary.problem is None else _BAD
     if not entry.verdict.runs:
         return _BAD
-    return _OK if entry.verdict.kind in (VerdictKind.GPU, VerdictKind.EXPERTS_IN_RAM) else _SLOW
+    return _OK if entry.verdict.runs_well else _SLOW
 
 
 def _tone(entry: Entry) -> str:
@@ -182,9 +184,11 @@ def _sort_key(entry: Entry, column: str, text: str) -> float | str:
         return 0.0 if verdict is None or verdict.decode_tps is None else verdict.decode_tps
     if column == "verdict":
         if not entry.is_model:
-            return (_WORST + list(EntryRole).index(summary.role) + 1) * 1000.0
-        in_ram = 0 if verdict is None else min(verdict.expert_layers_in_ram or 0, 999)
-        return (_WORST if verdict is None else _RANK[verdict.kind]) * 1000.0 + in_ram
+            return (_WORST + list(EntryRole).index(summary.role) + 1) * _STEP
+        if verdict is None:
+            return _WORST * _STEP
+        slowness = _STEP - 1 - min(verdict.decode_tps or 0.0, _STEP - 2)
+        return _RANK[verdict.kind] * _STEP + slowness + min(verdict.expert_layers_in_ram or 0, 999) / 1000
     return text.lower()
 
 

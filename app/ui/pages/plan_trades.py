@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 from typing_extensions import override
@@ -71,6 +71,7 @@ class TradeRow(QPushButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("look", "bare")
+        self.is_button = True
         self.setAutoDefault(False)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.what, self.gain, self.how = QLabel(), QLabel(), QLabel()
@@ -102,9 +103,7 @@ class TradeRow(QPushButton):
         self.how.setVisible(bool(self.how.text()))
         self.setEnabled(True)
         can_apply = trade.can_apply
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, not can_apply)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if can_apply else Qt.FocusPolicy.NoFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor if can_apply else Qt.CursorShape.ArrowCursor)
+        self._set_button(can_apply)
         tip = say("trade.apply.tip") if can_apply else ""
         self.setToolTip(say("ui.sentences", first=f"{how(trade)}.", second=tip).strip())
         self.setAccessibleName(say("trade.apply", what=what(trade), gain=gain(trade), how=how(trade)))
@@ -117,11 +116,20 @@ class TradeRow(QPushButton):
         self.how.setText(prompt_text(answer))
         self.how.setVisible(True)
         self.setEnabled(True)
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setCursor(Qt.CursorShape.ArrowCursor)
+        self._set_button(False)
         self.setToolTip(second_gpu_text(answer))
         self.setAccessibleName(second_gpu_text(answer))
+
+    def _set_button(self, is_button: bool) -> None:
+        """What is no button still gets the mouse, for its tooltip, but neither lights up nor can be pressed."""
+        self.is_button = is_button
+        set_look(self, "bare" if is_button else "fact")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_button else Qt.FocusPolicy.NoFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor if is_button else Qt.CursorShape.ArrowCursor)
+
+    @override
+    def hitButton(self, pos: QPoint) -> bool:
+        return self.is_button and super().hitButton(pos)
 
     def height_in(self, width: int) -> int:
         """The height in which nothing is cut at this width."""
@@ -203,6 +211,8 @@ class TradesCard(CardFrame):
         self._all = [TradeRow() for _ in range(MOST_OFFERS)]
         self._box = _Rows(self._all)
         self._n_shown = self._n_facts = 0
+        self._focused_row = 0
+        self.setAccessibleName(say("trade.title"))
         self._title = SectionTitle(say("trade.title"))
         self.body.addWidget(self._title)
         self.body.addWidget(self._note)
@@ -224,6 +234,7 @@ class TradesCard(CardFrame):
     def show_trades(self, trades: tuple[Trade, ...] | None, answer: SecondGpu | None = None) -> None:
         """Show the best offers; None while they are being worked out keeps the old ones, greyed. ``answer``: what a
         second GPU gains, as the first row."""
+        self._hold_focus()
         if trades is None:
             for row in self._all:
                 row.setEnabled(False)
@@ -242,6 +253,23 @@ class TradesCard(CardFrame):
         self._box.show_first(self._n_shown)
         self.updateGeometry()
         self._follow_height()
+        self._give_focus()
+
+    def _hold_focus(self) -> None:
+        """A row that is greyed or hidden would hand the focus to whatever comes next on the page: keep it here."""
+        focused = self.window().focusWidget()
+        if isinstance(focused, TradeRow) and focused in self._all:
+            self._focused_row = self._all.index(focused)
+            self.setFocus()
+
+    def _give_focus(self) -> None:
+        """To the offer that is now where the taken one was, else to the nearest before it, else to any."""
+        if self.window().focusWidget() is not self:
+            return
+        offers = [(i, row) for i, row in enumerate(self._all) if row.is_button and not row.isHidden()]
+        at = next((row for i, row in reversed(offers) if i <= self._focused_row), offers[0][1] if offers else None)
+        if at is not None:
+            at.setFocus()
 
     def _height_with(self, content: int) -> int:
         """The card's height around this much content, whether or not its parts are shown now."""
@@ -278,5 +306,5 @@ class TradesCard(CardFrame):
     @Slot()
     def _on_clicked(self) -> None:
         row = self.sender()
-        if isinstance(row, TradeRow):
+        if isinstance(row, TradeRow) and row.is_button:
             self.apply_requested.emit(int(row.property("index")) - self._n_facts)

@@ -47,6 +47,7 @@ QPushButton[look="icon"] { padding: 4px 7px; }
 QPushButton[look="icon"]:focus { padding: 3px 6px; }
 QPushButton[look="bare"] { background: transparent; border: 1px solid transparent; padding: 3px; border-radius: 5px; }
 QPushButton[look="bare"]:hover { background: $hover; }
+QPushButton[look="fact"] { background: transparent; border: 1px solid transparent; padding: 3px; }
 QPushButton[look="bare"]:focus { border: 1px solid $focus; padding: 3px; }
 QPushButton[look="chip"] {
     background: $chip; color: $text_dim; border: 1px solid $chip; border-radius: 9px; padding: 2px 9px;

@@ -15,8 +15,6 @@ from app.work.downloads.types import Cancelled, check_cancelled
 from app.work.library.judge import Judge
 from app.work.library.summary import parameters_of
 
-GOOD_TPS = 10.0
-"""From this speed on a model 'runs well': faster than most people read."""
 _EXAMPLE = "deepseek-v2-lite"
 _EXAMPLE_QUANT = "Q4_K_M"
 
@@ -39,8 +37,7 @@ class Suggestion:
     @property
     def runs_well(self) -> bool:
         """Does it run, and not too slowly as far as anybody knows?"""
-        verdict = self.verdict
-        return verdict is not None and verdict.runs and (verdict.decode_tps is None or verdict.decode_tps >= GOOD_TPS)
+        return self.verdict is not None and self.verdict.runs_well
 
 
 def suggestions(

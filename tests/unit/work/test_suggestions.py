@@ -9,9 +9,9 @@ from app.model.prefix import FileStart, NeedsMoreError, model_from_starts
 from app.model.reader import read_model
 from app.model.well_known import well_known_models
 from app.planner.devices import DeviceWishes
-from app.planner.file_verdict import VerdictKind
+from app.planner.file_verdict import GOOD_TPS, VerdictKind
 from app.work.library.judge import Judge
-from app.work.library.suggest import GOOD_TPS, suggestions
+from app.work.library.suggest import suggestions
 from tests.tools.hardware_data import DATA
 from tests.tools.model_trees import head_of
 from tests.tools.small_moe import write_small_moe
