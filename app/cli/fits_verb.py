@@ -17,7 +17,7 @@ from app.common.units import GIB, MIB
 from app.planner.devices import device_set
 from app.planner.known_models import KnownModel, known_architectures, likeliest
 from app.planner.kv import CACHE_TYPES
-from app.planner.sizing import Needs, largest_file_bytes, no_room_problem, room_bytes
+from app.planner.sizing import Needs, largest_file_bytes, no_room_problem, pool_bytes
 from app.planner.types import DeviceSet
 from app.words import say
 
@@ -58,7 +58,7 @@ def run(options: Namespace) -> int:
     devices = device_set(hardware, device_wishes_of(options, hardware))
     needs = Needs(question.file_bytes, question.kv_bytes, _COMPUTE_BYTES)
     problem = no_room_problem(devices, needs, question.n_ctx)
-    room = room_bytes(devices)
+    room = pool_bytes(devices)
     if options.json:
         print_json(_told(question, devices, needs, problem))
     else:
@@ -87,7 +87,7 @@ def _question(options: Namespace) -> _Question:
 
 
 def _told(question: _Question, devices: DeviceSet, needs: Needs, problem: Problem | None) -> dict[str, object]:
-    room = room_bytes(devices)
+    room = pool_bytes(devices)
     missing = None if problem is None else problem.params.get("missing_bytes")
     return {
         "architecture": None if question.known is None else question.known.architecture,

@@ -55,6 +55,9 @@ def verdict(plan: Plan, *, has_errors: bool) -> str:
         return say("cli.verdict.over_full", devices=", ".join(d.device for d in devices if d.fits is False))
     if has_errors:
         return say("cli.verdict.errors")
+    shared = next((problem for problem in plan.problems if problem.code == "memory_shared"), None)
+    if shared is not None:
+        return say("cli.verdict.shared", **shared.params)
     if plan.estimate.fits is None:
         return say("cli.verdict.unknown", devices=", ".join(d.device for d in devices if d.fits is None))
     gpus = [d for d in devices if d.device != RAM]

@@ -168,18 +168,24 @@ def host_problems(
         )
 
 
+def is_part_of_ram(kind: DeviceKind, capacity_bytes: int | None, ram_bytes: int | None) -> bool:
+    """Does this device take its memory from RAM? Graphics inside the processor do; with more memory than all of RAM
+    has, some was set aside by the firmware."""
+    return kind is DeviceKind.IGPU and (capacity_bytes or 0) <= (ram_bytes or 0)
+
+
 def shared_memory_problem(predicted: MemoryEstimate) -> Problem | None:
     """``memory_shared``: graphics inside the processor and RAM each have room, but not both at once, since the one is
     part of the other: the engine counts every heap of such a device (ggml-vulkan.cpp:15209), those in RAM too.
 
-    A device with more memory than all of RAM has some that the firmware set aside for it: nothing is said then.
+    Where some of it is surely not RAM (``is_part_of_ram``) nothing is said.
     """
     ram = predicted.get(RAM)
     inside = [d for d in predicted.devices if d.kind is DeviceKind.IGPU and d.weights_bytes + d.kv_bytes]
     together = ram.total_bytes + sum(d.total_bytes for d in inside)
     if not inside or ram.free_bytes is None or together <= ram.free_bytes:
         return None
-    if any((d.total_capacity_bytes or 0) > (ram.total_capacity_bytes or 0) for d in inside):
+    if not all(is_part_of_ram(d.kind, d.total_capacity_bytes, ram.total_capacity_bytes) for d in inside):
         return None
     params: dict[str, ParamValue] = {
         "devices": ", ".join(d.device for d in inside),

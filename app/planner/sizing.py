@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from app.common.problem import ParamValue, Problem, Severity
 from app.model.types import ModelInfo
+from app.planner.host_memory import is_part_of_ram
 from app.planner.kv import KvSettings, kv_bytes_by_block
 from app.planner.types import RAM, DeviceEstimate, DeviceSet, MemoryEstimate, Segment
 
@@ -32,7 +33,10 @@ class Needs:
 
 
 def room_bytes(devices: DeviceSet) -> int | None:
-    """What a model may take of all devices together; None where the free memory of one is unknown."""
+    """What the engine would give a model of all devices together; None where the free memory of one is unknown.
+
+    Graphics inside the processor count beside RAM here, as the engine counts them: ``pool_bytes`` is what there is.
+    """
     room = 0
     for device in devices.all:
         if device.free_bytes is None:
@@ -41,15 +45,25 @@ def room_bytes(devices: DeviceSet) -> int | None:
     return room
 
 
+def pool_bytes(devices: DeviceSet) -> int | None:
+    """What there is for a model in all devices together: memory that graphics inside the processor take from RAM is
+    counted once. None where the free memory of one is unknown."""
+    inside = tuple(g for g in devices.gpus if is_part_of_ram(g.kind, g.total_bytes, devices.ram.total_bytes))
+    ram = replace(devices.ram, overhead_bytes=devices.ram.overhead_bytes + sum(g.overhead_bytes for g in inside))
+    if any(device.free_bytes is None for device in inside):
+        return None
+    return room_bytes(replace(devices, gpus=tuple(g for g in devices.gpus if g not in inside), ram=ram))
+
+
 def largest_file_bytes(devices: DeviceSet, needs: Needs, n_ctx: int) -> int | None:
     """The largest weights that would leave room for everything else at this context; 0 when even that is too much."""
-    room = room_bytes(devices)
+    room = pool_bytes(devices)
     return None if room is None else max(0, room - needs.kv_bytes(n_ctx) - needs.compute_bytes)
 
 
 def largest_context(devices: DeviceSet, needs: Needs, wished: int) -> int | None:
     """The largest context below ``wished`` that fits, in steps of 1024; None when not even the smallest does."""
-    room = room_bytes(devices)
+    room = pool_bytes(devices)
     if room is None:
         return None
 
@@ -69,7 +83,7 @@ def no_room_problem(devices: DeviceSet, needs: Needs, n_ctx: int, over_full: int
     """``does_not_fit_memory`` with the missing bytes and the file sizes that would fit, ``context_too_long`` with the
     longest one that fits, or None: there is room, or nobody knows. ``over_full``: what the best placement lacks, which
     can be more than all devices together do, because a layer does not fit into what is left of a card."""
-    room = room_bytes(devices)
+    room = pool_bytes(devices)
     if room is None:
         return None
     missing = needs.weights_bytes + needs.kv_bytes(n_ctx) + needs.compute_bytes - room
@@ -98,6 +112,8 @@ def memory_problem(model: ModelInfo, devices: DeviceSet, kv: KvSettings, predict
         for d in predicted.devices
     )
     over_full = sum(max(0, -(d.left_bytes or 0)) for d in predicted.devices)
+    if not over_full:  # every device has room: that two of them are one memory is ``memory_shared``, a warning
+        return None
     return no_room_problem(devices, Needs(weights, kv_bytes, beside), kv.n_ctx, over_full)
 
 

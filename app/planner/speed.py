@@ -16,7 +16,7 @@ from app.planner.calibration import Calibration, Rates, offloading_gpu, rates_of
 from app.planner.kv import KvSettings
 from app.planner.placement import in_use, locations
 from app.planner.token_work import PromptWork, card_crossings, prompt_work, token_work
-from app.planner.types import DeviceSet, Placement, SpeedEstimate
+from app.planner.types import DeviceKind, DeviceSet, Placement, SpeedEstimate
 
 _LEAST_SECONDS = 0.5e-3
 """Below this the work outside the layers (sampling, the answer on its way) decides, and nobody has measured it."""
@@ -55,7 +55,14 @@ def estimate_speed(
         return SpeedEstimate(None, prompt, "unknown", None, ram_read)
     n_runs = 0 if calibration is None else calibration.n_measurements
     kind = "calibrated" if n_runs else "estimated"
-    return SpeedEstimate(1 / total, prompt, kind, max(parts, key=lambda k: parts[k]), ram_read, n_runs)
+    return SpeedEstimate(1 / total, prompt, kind, _limit(parts, devices), ram_read, n_runs)
+
+
+def _limit(parts: Mapping[str, float], devices: DeviceSet) -> str:
+    """The part that takes longest; the memory of graphics inside the processor is RAM."""
+    longest = max(parts, key=lambda k: parts[k])
+    is_inside = all(gpu.kind is DeviceKind.IGPU for gpu in devices.gpus)
+    return "ram" if longest == "vram" and is_inside else longest
 
 
 def decode_seconds(

@@ -53,6 +53,17 @@ ENTRIES: Entries = {
         "{devices} 是集成显卡，通常占用的就是内存：整个方案共需 {needed_bytes:size}，而内存只空闲 {free_bytes:size}。"
         "除非在 BIOS 中为它划出了专用显存，否则请换更小的文件或减小上下文。",
     ),
+    "plan.verdict.shared": (
+        "May not fit: {devices} shares its memory with RAM, and together they need {needed_bytes:size} of "
+        "{free_bytes:size} that are free. Choose a smaller file or context.",
+        "可能放不下：{devices} 与内存共用同一块空间，合计需要 {needed_bytes:size}，只空闲 {free_bytes:size}。"
+        "请换更小的文件或减小上下文。",
+    ),
+    "cli.verdict.shared": (
+        "May not fit: {devices} shares its memory with RAM, and together they need {needed_bytes:size} of "
+        "{free_bytes:size} that are free.",
+        "可能放不下：{devices} 与内存共用同一块空间，合计需要 {needed_bytes:size}，只空闲 {free_bytes:size}。",
+    ),
     "plan.kind.calibrated_from": ("calibrated from {n:count run|runs}", "由 {n} 次运行校准"),
     "trade.use_device": ("{value} as well", "再用上 {value}"),
 }

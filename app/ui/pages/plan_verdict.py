@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.common.problem import Problem
 from app.model.types import ModelInfo
 from app.planner.types import DeviceEstimate, DeviceKind, Plan
 from app.words import say
@@ -55,11 +56,14 @@ def _main(plan: Plan) -> Verdict:
             for d in over
         ]
         is_too_large = any(problem.code == "does_not_fit_memory" for problem in plan.problems)
-        has_room = len(over) < len(plan.estimate.devices) and not is_too_large
+        has_room = len(over) < len(plan.estimate.devices) and not is_too_large and _shared(plan) is None
         code = "plan.verdict.over" if has_room else "plan.verdict.over_everywhere"
         if all(0 < -(d.left_bytes or 0) <= d.prompt_cache_bytes for d in over):
             code = "plan.verdict.over_cache"
         return Verdict(say(code, parts=say("plan.verdict.and").join(parts)), "error")
+    shared = _shared(plan)
+    if shared is not None:
+        return Verdict(say("plan.verdict.shared", **shared.params), "warning")
     if plan.estimate.fits is None:
         unknown = say("cli.comma").join(_name(d) for d in plan.estimate.devices if d.fits is None)
         return Verdict(say("plan.verdict.unknown", devices=unknown, ctx=context), "warning")
@@ -71,6 +75,11 @@ def _main(plan: Plan) -> Verdict:
     if speed.limited_by is not None:
         text = say("ui.sentences", first=text, second=say(f"plan.limit.{speed.limited_by}"))
     return Verdict(text, "ok" if speed.decode_tps >= GOOD_TPS else "warning")
+
+
+def _shared(plan: Plan) -> Problem | None:
+    """Graphics inside the processor and RAM, one memory, are too little for both parts of the plan."""
+    return next((problem for problem in plan.problems if problem.code == "memory_shared"), None)
 
 
 def _name(estimate: DeviceEstimate) -> str:
