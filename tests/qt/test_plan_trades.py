@@ -1,5 +1,7 @@
 """The card "What next": the best offers with their gain, and a click that takes one."""
 
+from itertools import pairwise
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -164,6 +166,35 @@ def test_that_a_panel_too_low_for_its_cards_scrolls_and_cuts_nothing(qtbot):
                 assert label.height() >= label.heightForWidth(label.width()), label.text()
         assert (page.side.focusPolicy() == Qt.FocusPolicy.StrongFocus) is is_low
     assert page.side.accessibleName()
+
+
+def test_that_the_best_offer_stays_in_every_window_and_no_gap_is_left_where_selected_cards_need_its_room(qtbot):
+    session = FakeSession(laptop(), qwen3_30b())
+    session.set_wishes(n_ctx=16384, is_quiet=True)
+    session.change_settings(details_open=True)
+    page = PlanPage(session)
+    qtbot.addWidget(page)
+    page.show()
+    side = page.side
+
+    def gaps():
+        cards = [card for card in (side.speed, side.notes, side.trades, side.selection) if not card.isHidden()]
+        return {below.y() - above.geometry().bottom() - 1 for above, below in pairwise(cards)}
+
+    for height in range(560, 920, 20):
+        page.resize(1290, height)
+        qtbot.waitUntil(lambda: side.trades.rows and gaps() == {10})
+    view = page.board.columns[0].view
+    view.setCurrentIndex(view.model().index(0, 0))
+    assert page.board.selected_cards()
+    shown = set()
+    for height in range(560, 1000, 20):
+        page.resize(1290, height)
+        qtbot.waitUntil(lambda: (side.trades.isHidden() or side.trades.rows) and gaps() == {10})
+        shown.add(not side.trades.isHidden())
+        if side.trades.isHidden():
+            assert side.selection.height() > 0
+    assert shown == {True, False}
 
 
 def test_that_an_edited_plan_is_offered_the_best_one(page, session):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 from typing_extensions import override
 
@@ -256,13 +257,47 @@ def _selection_facts(cards: tuple[Card, ...], facts: ModelFacts) -> list[tuple[s
 
 
 class _Content(QWidget):
-    """The cards one under the other. The offers give way first: what scrolls is only what cannot be left out."""
+    """The cards one under the other. The offers give way first, down to the best one; where cards of the board are
+    selected and there is no room for that one either, they are not there at all, and leave no gap."""
 
-    def __init__(self) -> None:
+    def __init__(self, trades: TradesCard) -> None:
         super().__init__()
+        self._trades = trades
+        self._has_offers = True
+        self._may_leave_out = False
+        self._room = 0
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(10)
+
+    def set_offers(self, has_offers: bool) -> None:
+        """Does the plan have offers at all?"""
+        self._has_offers = has_offers
+        self._fit()
+
+    def set_selected(self, is_selected: bool) -> None:
+        """Are cards selected? Then what they are comes before the offers."""
+        self._may_leave_out = is_selected
+        self._fit()
+
+    def set_room(self, height: int) -> None:
+        """The height of the panel, in pixels."""
+        self._room = height
+        self._fit()
+
+    def _fit(self) -> None:
+        offers = self.column.spacing() + self._trades.minimumSizeHint().height()
+        others = self.column.minimumHeightForWidth(self.width()) - (0 if self._trades.isHidden() else offers)
+        fits = not self._may_leave_out or others + offers <= self._room
+        if self._trades.isHidden() == (self._has_offers and fits):
+            self._trades.setVisible(self._has_offers and fits)
+
+    @override
+    def event(self, event: QEvent) -> bool:
+        handled = bool(super().event(event))
+        if event.type() is QEvent.Type.LayoutRequest:
+            self._fit()
+        return handled
 
     @override
     def heightForWidth(self, width: int) -> int:
@@ -288,7 +323,7 @@ class SidePanel(QScrollArea):
         board.selection_changed.connect(self.refresh_selection)
 
     def _lay_out(self) -> None:
-        content = _Content()
+        content = self._content = _Content(self.trades)
         column = content.column
         column.addWidget(self.speed)
         column.addWidget(self.notes)
@@ -304,6 +339,11 @@ class SidePanel(QScrollArea):
         self._on_range(0, 0)
         self.verticalScrollBar().rangeChanged.connect(self._on_range)
 
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._content.set_room(self.viewport().height())
+
     @Slot(int, int)
     def _on_range(self, least: int, most: int) -> None:
         """A stop for the Tab key only where there is something to scroll."""
@@ -316,7 +356,7 @@ class SidePanel(QScrollArea):
             return
         self.speed.show_plan(plan)
         self.notes.show_problems(plan.problems)
-        self.trades.setVisible(bool(plan.devices.gpus))
+        self._content.set_offers(bool(plan.devices.gpus))
         self.refresh_trades()
         self.refresh_selection()
 
@@ -329,7 +369,9 @@ class SidePanel(QScrollArea):
     def refresh_selection(self) -> None:
         """Follow the board's selection."""
         facts = ModelFacts.of(self._session.model)
-        self.selection.show_cards(self._board.selected_cards(), self._session.plan, facts, self._board)
+        cards = self._board.selected_cards()
+        self.selection.show_cards(cards, self._session.plan, facts, self._board)
+        self._content.set_selected(bool(cards))
 
     @Slot(str)
     def _on_move(self, device: str) -> None:

@@ -288,8 +288,9 @@ class TradesCard(CardFrame):
 
     @override
     def minimumSizeHint(self) -> QSize:
-        """A window may be too low for even one offer; then the card is not there at all."""
-        return QSize(0, 0)
+        """Room for the best offer, or for the line that there is none."""
+        content = self._box.minimumSizeHint().height() if self._n_shown else self._note.sizeHint().height()
+        return QSize(0, self._height_with(content))
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
