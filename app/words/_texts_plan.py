@@ -56,8 +56,8 @@ ENTRIES: Entries = {
         "{device} 超出 {missing_bytes:size}。请把专家移到内存、缩短上下文，或量化 KV 缓存。",
     ),
     "problem.over_full_ram": (
-        "RAM is over-full by {missing_bytes:size}. Close programs, move experts to the GPU, or take a smaller file.",
-        "内存超出 {missing_bytes:size}。请关闭其他程序、把专家移到 GPU，或换用更小的文件。",
+        "RAM is over-full by {missing_bytes:size}. Close programs, shorten the context, or take a smaller file.",
+        "内存超出 {missing_bytes:size}。请关闭其他程序、缩短上下文，或换用更小的文件。",
     ),
     "problem.ctx_above_trained": (
         "{n_ctx:num} tokens of context are more than the {trained:num} the model was trained for; "

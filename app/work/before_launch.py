@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from app.common.paths import AppPaths
 from app.common.problem import ParamValue, Problem, Severity
 from app.common.units import size_text
-from app.diagnose.doctor.fixes import relieve
+from app.diagnose.doctor.fixes import make_room
 from app.diagnose.doctor.types import Facts, Fix
 from app.engine.leftovers import RunningServer
 from app.engine.port_holder import PortHolder, next_free_port, port_holder
@@ -20,7 +20,7 @@ from app.hardware.gpu_users import GpuUser, read_gpu_users
 from app.hardware.types import HardwareSnapshot
 from app.planner.flags import OPTIONS
 from app.planner.plan import PlanInputs
-from app.planner.types import RAM, DeviceEstimate, Plan
+from app.planner.types import RAM, Plan
 from app.work.launching import no_longer_fits
 from app.work.outside_settings import read_by_the_engine
 
@@ -99,7 +99,7 @@ def memory_question(
         problem = replace(
             problem, code="launch_memory_taken", params={**problem.params, "programs": ", ".join(holders)}
         )
-    fix = _fix(plan, inputs, plan.estimate.get(device))
+    fix = make_room(Facts(inputs=inputs, plan=plan))
     answers = [] if fix is None else [LaunchAnswer("fix", fix=fix)]
     return LaunchQuestion(problem, (*answers, LaunchAnswer("anyway")))
 
@@ -108,13 +108,6 @@ def _never_fitted(question: LaunchQuestion) -> LaunchQuestion:
     """The same question where no other program is to blame."""
     problem = question.problem
     return question if problem.code == COMMIT else replace(question, problem=replace(problem, code="launch_over"))
-
-
-def _fix(plan: Plan, inputs: PlanInputs | None, short: DeviceEstimate) -> Fix | None:
-    if inputs is None or short.free_bytes is None:
-        return None
-    budget = max(0, short.free_bytes - short.reserve_bytes)
-    return relieve(Facts(inputs=inputs, plan=plan), short.device, budget)
 
 
 def _programs_on(device: str, snapshot: HardwareSnapshot, users: tuple[GpuUser, ...]) -> tuple[str, ...]:

@@ -150,6 +150,16 @@ def _drop(path):
     return QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, no_keys)
 
 
+def test_that_one_change_is_offered_once_by_the_first_of_two_findings(page, session):
+    (fixed,) = (f for f in findings() if f.fix is not None)
+    too_large = Finding("over_full_ram", Severity.ERROR, {"device": "RAM", "missing_bytes": MIB}, fix=fixed.fix)
+    session.doctor.show(findings=(fixed, too_large))
+    assert len(page.cards) == 2
+    first, second = page.cards
+    assert len([b for b in first.findChildren(QAbstractButton) if b.text().startswith("Keep ")]) == 1
+    assert not [b for b in second.findChildren(QAbstractButton) if b.text().startswith("Keep ")]
+
+
 def test_that_the_report_is_copied(qtbot, page, session):
     assert not page.copy_button.isEnabled()
     session.doctor.show(findings=findings())

@@ -9,7 +9,7 @@ from typing import Any
 from app.common.capabilities import Capabilities
 from app.common.problem import ParamValue
 from app.diagnose.doctor.budgets import budget_after_failure, budget_without
-from app.diagnose.doctor.fixes import other_port, other_wishes, relieve
+from app.diagnose.doctor.fixes import make_room, other_port, other_wishes, relieve
 from app.diagnose.doctor.types import Facts, Finding, Fix
 from app.planner.flag_table import REPLACED, Given, current_spelling, parse_argv
 from app.planner.tensor_rules import match_rules, rules_of
@@ -72,11 +72,13 @@ def _over_full(finding: Finding, facts: Facts) -> Fix | None:
     device = str(finding.params.get("device") or "")
     if finding.code == "context_too_long":
         fits = finding.params.get("fits_ctx")
-        return other_wishes(facts, "context", n_ctx=fits) if isinstance(fits, int) else None
+        fix = other_wishes(facts, "context", n_ctx=fits) if isinstance(fits, int) else None
+        return fix if fix is not None and fix.plan.estimate.fits is not False else make_room(facts)
     estimate = next((d for d in facts.plan.estimate.devices if d.device == device), None)
     if estimate is None or estimate.free_bytes is None:
-        return None
-    return relieve(facts, device, max(0, estimate.free_bytes - estimate.reserve_bytes))
+        return make_room(facts)
+    fix = relieve(facts, device, max(0, estimate.free_bytes - estimate.reserve_bytes))
+    return fix if fix is not None else make_room(facts)
 
 
 def _spilled(finding: Finding, facts: Facts) -> Fix | None:
@@ -221,6 +223,7 @@ def _best_preset(finding: Finding, facts: Facts) -> Fix | None:
 
 
 _CURES: Mapping[str, Callable[[Finding, Facts], Fix | None]] = {
+    "does_not_fit_memory": _over_full,
     "over_full_gpu": _over_full,
     "over_full_ram": _over_full,
     "context_too_long": _over_full,

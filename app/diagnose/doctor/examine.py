@@ -36,7 +36,8 @@ _MEMORY_ENDS = frozenset(
         "engine_killed",
     }
 )  # fmt: skip
-_OF_A_MEMORY_END = frozenset({"over_full_gpu", "over_full_ram", "placement_differs", "ram_full"})
+_OVER_FULL = frozenset({"over_full_gpu", "over_full_ram"})
+_OF_A_MEMORY_END = _OVER_FULL | {"placement_differs", "ram_full"}
 
 
 def examine(facts: Facts) -> tuple[Finding, ...]:
@@ -55,7 +56,14 @@ def examine(facts: Facts) -> tuple[Finding, ...]:
     rest = sorted(_with_root([*ran, *noted, *planned]), key=lambda finding: order.index(finding.severity))
     kept = _without_consequences([*found, *rest], is_of_plan=other is None)
     cured_by_plan = {id(finding) for finding in planned}
-    return tuple(with_fix(f, facts if id(f) in cured_by_plan else of_log) for f in kept)
+    cured: list[Finding] = []
+    for finding in kept:
+        whole = next((f for f in cured if f.code == "does_not_fit_memory"), None)
+        if whole is not None and finding.code in _OVER_FULL:  # one change makes room for all of the plan
+            cured.append(replace(finding, fix=whole.fix))
+        else:
+            cured.append(with_fix(finding, facts if id(finding) in cured_by_plan else of_log))
+    return tuple(cured)
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

@@ -90,6 +90,21 @@ def relieve(facts: Facts, device: str, budget: int) -> Fix | None:
     return None if device == RAM else _all_in_ram(facts, tight)
 
 
+def make_room(facts: Facts) -> Fix | None:
+    """For a plan that does not fit what is free: the least costly one that does, on the device that lacks most, then
+    the next; else the preset's own placement. None where none is found or the plan fits."""
+    plan = facts.plan
+    if plan is None or plan.estimate.fits is not False or plan.wishes.preset == "fit":
+        return None
+    short = [(d.left_bytes, d) for d in plan.estimate.devices if d.left_bytes is not None and d.left_bytes < 0]
+    for _, device in sorted(short, key=lambda pair: pair[0]):
+        fix = relieve(facts, device.device, max(0, (device.free_bytes or 0) - device.reserve_bytes))
+        if fix is not None:
+            return fix
+    fix = other_wishes(replace(facts, plan=replace(plan, is_edited=False)), "preset", preset="fill")
+    return fix if fix is not None and fix.plan.estimate.fits else None
+
+
 def _all_in_ram(facts: Facts, tight: DeviceSet) -> Fix | None:
     """The last resort for a card that has no room at all: everything in RAM."""
     inputs, plan = facts.inputs, facts.plan
@@ -232,7 +247,7 @@ def _fix(
     changes = changed_options(facts.plan, after)
     told["changes"] = " ".join(f"{option} {value}" for option, value in changes.items())
     return Fix(
-        code=_code(codes, after_n != before_n, moves_homes),
+        code=_code(codes, after_n - before_n, moves_homes),
         params=told,
         wishes=wishes,
         placement=placement,
@@ -270,13 +285,14 @@ def _ranges(blocks: list[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def _code(codes: tuple[str, ...], moves_experts: bool, moves_homes: bool) -> str:
-    """Single changes have a sentence of their own; several together are listed by their options."""
+def _code(codes: tuple[str, ...], n_more: int, moves_homes: bool) -> str:
+    """Single changes have a sentence of their own; several together are listed by their options. ``n_more``: expert
+    layers in RAM that are added; fewer of them follow from the change that makes room and are not told."""
     if not codes:
-        return "placed_anew" if moves_homes else "experts_more"
-    if len(codes) == 1 and not moves_experts and not moves_homes:
+        return "experts_more" if n_more > 0 and not moves_homes else "placed_anew"
+    if len(codes) == 1 and n_more <= 0 and (not moves_homes or codes == ("preset",)):
         return codes[0]
-    return "several_experts" if moves_experts else "several"
+    return "several_experts" if n_more > 0 else "several"
 
 
 _CHANGED_BY_FIXES = (

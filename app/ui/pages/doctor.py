@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLay
 from typing_extensions import override
 
 from app.common.problem import Severity
+from app.diagnose.doctor.types import Finding
 from app.session.doctor_controller import DoctorController, DoctorState
 from app.ui.file_paths import ask_open, dropped_paths
 from app.ui.pages.doctor_card import FindingCard, FineCard
@@ -140,9 +142,10 @@ class DoctorPage(QWidget):
         if all(finding.severity is Severity.INFO for finding in state.findings):
             column.addWidget(FineCard(say(f"doctor_page.fine_{code}")))
         first_fix = next((i for i, f in enumerate(state.findings) if f.fix is not None), None)
+        offered: set[tuple[str, ...]] = set()
         for index, finding in enumerate(state.findings):
             may_launch = index == 0 and state.may_launch_again
-            card = FindingCard(index, finding, is_first=index == first_fix, may_launch=may_launch)
+            card = FindingCard(index, _once(finding, offered), is_first=index == first_fix, may_launch=may_launch)
             card.fix_requested.connect(self._on_fix)
             card.launch_requested.connect(self._doctor.apply_and_launch)
             self.cards.append(card)
@@ -199,6 +202,15 @@ class DoctorPage(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._doctor.watch(on=False)
+
+
+def _once(finding: Finding, offered: set[tuple[str, ...]]) -> Finding:
+    """The finding without a fix that a card above it offers already."""
+    fix = finding.fix
+    if fix is None or fix.plan.argv not in offered:
+        offered |= set() if fix is None else {fix.plan.argv}
+        return finding
+    return replace(finding, fix=None)
 
 
 def _log_path(event: QDropEvent) -> str | None:
