@@ -13,6 +13,7 @@ from app.diagnose.doctor.log_facts import read_log
 from app.diagnose.doctor.types import Facts, Finding
 from app.planner.plan import PlanInputs, make_plan
 from app.planner.types import Device, DeviceKind, DeviceSet, Wishes
+from app.ui.dialogs.get_engine import GetEngineDialog
 from app.ui.pages.doctor import DoctorPage
 from app.ui.theme.manager import ThemeManager
 from app.words import Language, set_language
@@ -158,6 +159,18 @@ def test_that_one_change_is_offered_once_by_the_first_of_two_findings(page, sess
     first, second = page.cards
     assert len([b for b in first.findChildren(QAbstractButton) if b.text().startswith("Keep ")]) == 1
     assert not [b for b in second.findChildren(QAbstractButton) if b.text().startswith("Keep ")]
+
+
+@pytest.mark.parametrize("code", ["engine_lacks_architecture", "engine_broken", "unknown_arch"])
+def test_that_an_engine_that_cannot_run_the_model_is_replaced_from_its_card(page, session, code):
+    params = {"build": "b9000", "architecture": "qwen9", "path": "engine", "why": "no answer"}
+    session.doctor.show(findings=(Finding(code, Severity.ERROR, params), Finding("no_gpu", Severity.INFO)))
+    assert "Get an engine…" in buttons(page)
+    assert not [b for b in page.cards[1].findChildren(QAbstractButton) if b.text() == "Get an engine…"]
+    buttons(page)["Get an engine…"].click()
+    (opened,) = page.findChildren(GetEngineDialog)
+    assert opened.isVisible()
+    opened.close()
 
 
 def test_that_the_report_is_copied(qtbot, page, session):

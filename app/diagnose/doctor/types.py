@@ -87,6 +87,18 @@ class Fix:
     place: tuple[str, ...] = ()
 
 
+_OF_THE_ENGINE = frozenset(
+    {
+        "engine_missing", "engine_not_found", "engine_broken", "engine_wrong_platform", "engine_cpu_unsupported",
+        "engine_dll_missing", "engine_dll_wrong", "engine_backends_missing", "engine_missing_file", "engine_removed",
+        "engine_too_old", "engine_cpu_only", "engine_cuda_no_card", "engine_no_cuda_runtime",
+        "engine_lacks_architecture", "unknown_arch", "engine_does_not_see_gpu", "no_usable_gpu",
+        "gpu_backend_not_loaded", "gpu_driver_too_old", "backend_other_build",
+    }
+)  # fmt: skip
+"""The program itself is wrong, incomplete or not for this machine or model."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One cause. ``code``: ``problem.<code>`` of the words says what happened, ``doctor.check.<check>`` how to see it
@@ -100,6 +112,11 @@ class Finding:
     check: str | None = None
     fix: Fix | None = None
     when_s: float | None = None
+
+    @property
+    def is_cured_by_engine(self) -> bool:
+        """Would another llama-server be the way on?"""
+        return self.code in _OF_THE_ENGINE
 
     @property
     def problem(self) -> Problem:

@@ -34,6 +34,7 @@ class DoctorPage(QWidget):
 
     def __init__(self, session: AppSession, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._session = session
         self._doctor: DoctorController = session.doctor
         self._shown: tuple[object, ...] = ()
         self.cards: list[FindingCard] = []
@@ -147,6 +148,7 @@ class DoctorPage(QWidget):
             may_launch = index == 0 and state.may_launch_again
             card = FindingCard(index, _once(finding, offered), is_first=index == first_fix, may_launch=may_launch)
             card.fix_requested.connect(self._on_fix)
+            card.engine_requested.connect(self.get_engine)
             card.launch_requested.connect(self._doctor.apply_and_launch)
             self.cards.append(card)
             column.addWidget(card)
@@ -167,6 +169,13 @@ class DoctorPage(QWidget):
         text = QGuiApplication.clipboard().text()
         if len(text.strip()) >= _FEW_CHARACTERS:
             self._doctor.read_text(text)
+
+    @Slot()
+    def get_engine(self) -> None:
+        """Ask which llama-server to get."""
+        from app.ui.dialogs.get_engine import show_get_engine  # few open it, and it costs start-up time
+
+        show_get_engine(self._session, self)
 
     @Slot(int)
     def _on_fix(self, index: int) -> None:

@@ -23,8 +23,10 @@ _SELECTABLE = Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionF
 
 
 class FindingCard(CardFrame):
-    """Signals: ``fix_requested`` and ``launch_requested`` with the number of the finding."""
+    """Signals: ``fix_requested`` and ``launch_requested`` with the number of the finding; ``engine_requested`` another
+    engine would cure it."""
 
+    engine_requested = Signal()
     fix_requested = Signal(int)
     launch_requested = Signal(int)
 
@@ -102,6 +104,8 @@ class FindingCard(CardFrame):
         self._on_more(is_open=False)
 
     def _make_fix(self, may_launch: bool) -> None:
+        if self._finding.is_cured_by_engine:
+            self._make_engine_button()
         if self._words.fix is None:
             return
         self.fix = (PrimaryButton if self._is_first else PlainButton)(self._words.fix)
@@ -122,6 +126,15 @@ class FindingCard(CardFrame):
             changes = DimLabel("     ".join(self._words.changes), wrap=True)
             changes.setContentsMargins(30, 0, 0, 0)
             self.body.addWidget(changes)
+
+    def _make_engine_button(self) -> None:
+        self.engine = PlainButton(say("engines.get"))
+        self.engine.clicked.connect(self.engine_requested)
+        row = QHBoxLayout()
+        row.setContentsMargins(30, 2, 0, 0)
+        row.addWidget(self.engine)
+        row.addStretch(1)
+        self.body.addLayout(row)
 
     @Slot(bool)
     def _on_more(self, is_open: bool) -> None:
