@@ -62,6 +62,14 @@ ENTRIES: Entries = {
         "Runs slowly: about {tps:num} tokens per second with {ctx} context.",
         "速度较慢：{ctx} 上下文下约每秒 {tps:num} 个 token。",
     ),
+    "plan.verdict.well_full": (
+        "Runs well: about {tps:num} tokens per second at full speed, with {ctx} context.",
+        "运行良好：{ctx} 上下文，全速时约每秒 {tps:num} 个 token。",
+    ),
+    "plan.verdict.slow_full": (
+        "Runs slowly: about {tps:num} tokens per second at full speed, with {ctx} context.",
+        "速度较慢：{ctx} 上下文，全速时约每秒 {tps:num} 个 token。",
+    ),
     "plan.verdict.fits": ("Fits, with {ctx} context.", "容量足够，上下文 {ctx}。"),
     "plan.verdict.unknown": (
         "How much is free on {devices} is not known, so nobody can say whether {ctx} context fits. The Machine page tells why.",

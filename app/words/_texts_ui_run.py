@@ -119,9 +119,14 @@ ENTRIES: Entries = {
     "run.series_prompt": ("now", "当前"),
     "run.plan_and_others": ("plan + others", "方案 + 其他程序"),
     "run.note_allocated": ("engine's sum", "引擎分配量"),
-    "run.plan_up_to": ("plan up to", "方案上限"),
+    "run.plan_up_to": ("plan ≤", "方案 ≤"),
     "run.no_gpu": ("This plan uses no GPU", "此方案不使用 GPU"),
-    "run.cores_note": ("figure: server · bars: whole machine", "数字：服务器 · 柱形：整机"),
+    "run.cores_note": ("server only, bars: all programs", "数值仅服务器，柱形为全部程序"),
+    "run.cores_tip": (
+        "The figure is the server's own share, 100 % for one core. The bars show the load by all programs; a line below a bar "
+        "marks the server's cores.",
+        "数值是服务器自身的占用，100 % 相当于一个核心满载。柱形显示所有程序的负载，下方有横线的是服务器所用核心。",
+    ),
     "run.server_cpu": (
         "The server uses {percent} of one core's time; 100 % is one core.",
         "服务器占用 {percent}；100 % 相当于一个核心满载。",

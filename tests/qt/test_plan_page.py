@@ -47,6 +47,13 @@ def test_that_a_good_plan_gets_a_verdict_with_its_speed_and_its_limit(page):
     assert page.header.verdict_text.endswith("with 8k context. RAM speed is the limit.")
 
 
+def test_that_the_verdict_of_a_quiet_plan_says_that_its_speed_is_that_of_full_speed(page, session):
+    session.set_wishes(is_quiet=True)
+    assert " tokens per second at full speed, with 8k context." in page.header.verdict_text
+    session.set_wishes(is_quiet=False)
+    assert "full speed" not in page.header.verdict_text
+
+
 def test_that_an_over_full_plan_says_where_and_by_how_much(page, session):
     session.set_expert_layers_in_ram(0)
     missing = -session.plan.estimate.get("CUDA0").left_bytes

@@ -19,7 +19,8 @@ from app.ui.pages.run import RunPage
 from app.ui.pages.run_buffers import summary_told
 from app.ui.pages.run_series import vram_capacity, vram_series
 from app.ui.theme.manager import ThemeManager
-from app.words import Language, set_language
+from app.ui.widgets.labels import ElidedLabel
+from app.words import Language, say, set_language
 from tests.qt import page_fixtures as fx
 
 
@@ -169,6 +170,18 @@ def test_that_a_server_is_watched_only_while_the_page_can_be_seen(qtbot, session
 def test_that_the_servers_cores_are_marked_as_read_back(page, session):
     session.set_run(fx.ready_run(affinity=(0, 2), wanted_affinity=(0, 1)))
     assert "the server runs on 0, 2" in page.plots.cores.strip.words
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_that_the_page_says_whose_load_the_figure_and_the_bars_are(session, qtbot, language):
+    set_language(language)
+    page = RunPage(session)
+    qtbot.addWidget(page)
+    page.resize(1112, 768)
+    page.show()
+    notes = [label for label in page.plots.cores.findChildren(ElidedLabel) if label.text() == say("run.cores_note")]
+    assert len(notes) == 1
+    assert not notes[0].is_elided()
 
 
 def test_that_a_sample_reaches_the_core_strip_at_the_next_redraw(page, session):

@@ -13,6 +13,8 @@ from app.words.catalogue import number_text
 GOOD_TPS = 10.0
 """From this decode speed on a plan 'runs well': faster than most people read."""
 
+_QUIET = ("plan_is_quiet", "plan_is_quiet_same_threads")
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -71,6 +73,8 @@ def _main(plan: Plan) -> Verdict:
     if speed.decode_tps is None:
         return Verdict(say("plan.verdict.fits", ctx=context), "ok")
     code = "plan.verdict.well" if speed.decode_tps >= GOOD_TPS else "plan.verdict.slow"
+    if any(problem.code in _QUIET for problem in plan.problems):  # no figure is known for a quiet run
+        code = "plan.verdict.well_full" if speed.decode_tps >= GOOD_TPS else "plan.verdict.slow_full"
     text = say(code, tps=rounded_tps(speed.decode_tps), ctx=context)
     if speed.limited_by is not None:
         text = say("ui.sentences", first=text, second=say(f"plan.limit.{speed.limited_by}"))

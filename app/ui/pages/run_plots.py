@@ -48,7 +48,9 @@ class CorePanel(QWidget):
         self._note.setFont(tabular(scaled(self.font(), 0.88)))
         self._newest: tuple[Mapping[int, float | None], float | None] = ({}, None)
         head = QHBoxLayout()
-        head.addWidget(SectionTitle(say("plot.cores")))
+        title = SectionTitle(say("plot.cores"))
+        title.setToolTip(say("run.cores_tip"))
+        head.addWidget(title)
         head.addStretch(1)
         head.setSpacing(6)
         head.addWidget(self._value)
@@ -110,7 +112,7 @@ class RunPlots(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         panels = (self.vram, self.decode_views, self.prompt, self.ram, self.cores)
-        for panel, stretch in zip(panels, (6, 5, 5, 7, 5), strict=True):
+        for panel, stretch in zip(panels, (12, 10, 9, 15, 10), strict=True):
             card = CardFrame(margin=9, spacing=0)
             card.body.addWidget(panel)
             layout.addWidget(card, stretch)

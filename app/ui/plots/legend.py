@@ -14,7 +14,7 @@ from app.ui.theme.fonts import scaled, tabular
 from app.ui.theme.manager import ThemeManager
 
 _SWATCH = 8
-_GAP = 10
+_GAP = 8
 
 
 @dataclass(frozen=True, slots=True)
