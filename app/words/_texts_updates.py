@@ -14,7 +14,7 @@ ENTRIES: Entries = {
         "只有按下按钮才会查询，也不会自动安装任何东西。发送的只是获取列表的普通请求。",
     ),
     "updates.address": ("List of Lanewise versions", "Lanewise 版本列表"),
-    "updates.address_hint": ("optional: only if you were given an address", "可选：仅在有人提供了地址时填写"),
+    "updates.address_hint": ("https://… (not needed)", "https://…（可不填）"),
     "updates.app": ("Lanewise", "Lanewise"),
     "updates.engine": ("llama.cpp", "llama.cpp"),
     "updates.asking": ("Asking…", "正在查询…"),
@@ -30,8 +30,8 @@ ENTRIES: Entries = {
     "updates.page_name": ("Open the page of {name}", "打开 {name} 的网页"),
     "updates.get": ("Get this llama.cpp…", "获取这个 llama.cpp…"),
     "problem.update_no_address": (
-        "Not checked: there is no address of a list of its versions here. Nothing is missing; llama.cpp is checked without it.",
-        "未检查：这里没有 Lanewise 版本列表的地址。无需处理，llama.cpp 的检查不受影响。",
+        "Not checked: no list of Lanewise versions is set, and none is needed. llama.cpp is checked all the same.",
+        "未检查：没有设置 Lanewise 版本列表，不设置也没关系。llama.cpp 照常检查。",
     ),
     "problem.update_none_listed": (
         "That list holds no finished version of Lanewise.",

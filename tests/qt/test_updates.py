@@ -6,7 +6,7 @@ import threading
 import pytest
 from PySide6.QtGui import QDesktopServices
 
-from app.common.problem import Problem
+from app.common.problem import Problem, Severity
 from app.session.app_session import AppSession
 from app.ui.pages.settings import SettingsPage
 from app.ui.pages.settings_updates import UpdatesCard
@@ -32,6 +32,22 @@ def session(qtbot, server, monkeypatch, tmp_path):
     made.change_settings(update_address=server.url("/list"), engine_mirror=server.base)
     yield made
     made.close()
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_that_without_an_address_nothing_is_demanded(qtbot, language):
+    ThemeManager.of_app()
+    set_language(language)
+    session = FakeSession()
+    card = UpdatesCard(session, lambda: "0.9")
+    qtbot.addWidget(card)
+    nothing_set = Problem("update_no_address", Severity.INFO)
+    session.updates.answer = Updates(Newest("0.9", problem=nothing_set), Newest("b1", "b1", is_newer=False))
+    session.updates.changed.emit()
+    assert "llama.cpp" in card.app.text.text()
+    assert card.app.text.property("look") == "dim"
+    assert card.engine.text.property("look") == "ok"
+    assert card.trouble.isHidden()
 
 
 def test_that_nothing_is_asked_until_the_button_is_pressed(session, server, qtbot):

@@ -9,7 +9,7 @@ from PySide6.QtCore import QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from app.common.problem import ProblemError
+from app.common.problem import ProblemError, Severity
 from app.ui.pages.settings_form import FormCard
 from app.ui.widgets.buttons import PlainButton
 from app.ui.widgets.labels import DimLabel, set_look
@@ -111,7 +111,8 @@ class UpdatesCard(FormCard):
         if found is None:
             place.show_found(say("updates.asking" if self._updates.is_busy else "updates.never"), "dim")
         elif found.problem is not None:
-            place.show_found(say_problem(found.problem), "warning")
+            look = "dim" if found.problem.severity is Severity.INFO else "warning"
+            place.show_found(say_problem(found.problem), look)
         elif found.is_newer is False:
             place.show_found(say("updates.newest", here=found.here), "ok")
         else:
