@@ -71,6 +71,8 @@ class DoctorController(QObject):
         super().__init__(parent)
         self._jobs, self._board, self._run = jobs, board, run
         self._around, self._launch = around, launch
+        self.engine_problems: Callable[[], tuple[Problem, ...]] = lambda: ()
+        """What is wrong with the engine in use; the session tells."""
         self.state = DoctorState()
         self._facts: Facts | None = None
         self._other_log: LogFacts | None = None
@@ -216,10 +218,11 @@ class DoctorController(QObject):
             inputs=self._board.inputs,
             plan=self._board.plan,
             capabilities=capabilities,
+            engine_problems=self.engine_problems(),
             tried=self._tried,
         )
         if self._other_log is not None:
-            return replace(facts, snapshot=None, log=self._other_log)
+            return replace(facts, snapshot=None, engine_problems=(), log=self._other_log)
         run, plan = self._run.state, self._run.plan
         if plan is None or (run.phase is RunPhase.STOPPED and run.exit_code is None):
             return facts
@@ -244,7 +247,7 @@ class DoctorController(QObject):
 
     def _examine_other(self, name: str, read: Callable[[], LogFacts]) -> None:
         facts = replace(self._gather(), snapshot=None, samples=(), reason=None, exit_code=None, log_is_of_plan=False)
-        facts = replace(facts, inputs=self._board.inputs, plan=self._board.plan, answer=None)
+        facts = replace(facts, inputs=self._board.inputs, plan=self._board.plan, answer=None, engine_problems=())
 
         def work() -> tuple[Facts, tuple[Finding, ...]]:
             from app.diagnose.doctor.examine import examine

@@ -94,6 +94,12 @@ class EnginesController(EngineGetter):
         lacks = self._lacking.get(engine.id)
         return found if lacks is None else (*found, lacks)
 
+    def troubles(self, current: Problem | None) -> tuple[Problem, ...]:
+        """What is wrong with the engine in use. ``current``: why it does not answer, or None."""
+        engine = self.list.current
+        known = () if engine is None else self.warnings(engine)
+        return known if current is None else (current, *known)
+
     def use_model(self, architecture: str) -> None:
         """Another model is open: does each engine know its kind? The one in use is told when it does not."""
         self._architecture = architecture

@@ -1,10 +1,11 @@
 """The doctor behind the window: a failed run is examined, its fix is one step of undo, and no plan is tried twice."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.common.problem import Problem
+from app.common.problem import Problem, Severity
 from app.engine.events import Exited, LogLine
 from app.monitor.sample import Sample
 from app.session.app_session import AppSession
@@ -38,6 +39,22 @@ def fail(session, lines=OOM, code=1):
     for line in lines:
         run._on_event(run._number, LogLine(line))
     run._on_event(run._number, Exited(code, Problem("engine_exited", params={"code": str(code)}), ()))
+
+
+def test_that_an_engine_which_does_not_suit_is_among_the_findings(session, qtbot):
+    lacks = Problem("engine_lacks_architecture", Severity.WARNING, {"build": "b9000", "architecture": "qwen3moe"})
+    session.doctor.engine_problems = lambda: (lacks,)
+    session.doctor.watch(on=True)
+    assert "engine_lacks_architecture" in [f.code for f in settled(session, qtbot).findings]
+    session.doctor.read_text("\n".join(OOM))
+    assert "engine_lacks_architecture" not in [f.code for f in settled(session, qtbot).findings]
+
+
+def test_that_the_session_tells_what_is_wrong_with_its_engine(session):
+    broken = Problem("engine_broken", Severity.ERROR, {"path": "engine", "why": "no answer"})
+    assert session.engines.troubles(broken)[0] is broken
+    session._engine.state = replace(session.engine, problem=broken)
+    assert broken in session.doctor.engine_problems()
 
 
 def settled(session, qtbot):

@@ -9,7 +9,7 @@ from app.common.problem import Severity
 from app.diagnose.doctor.cures import with_fix
 from app.diagnose.doctor.log_match import of_another
 from app.diagnose.doctor.log_rules import failure_finding, log_findings
-from app.diagnose.doctor.plan_rules import machine_rules, plan_findings
+from app.diagnose.doctor.plan_rules import engine_rules, machine_rules, plan_findings
 from app.diagnose.doctor.run_rules import run_findings, with_post_mortem
 from app.diagnose.doctor.types import Facts, Finding
 
@@ -22,6 +22,9 @@ _SAME_STORY = {
     "chat_template_bad": frozenset({"chat_template_request"}),
     "tools_need_jinja": frozenset({"chat_template_request"}),
     "batch_too_small": frozenset({"request_failed"}),
+    "engine_cpu_only": frozenset({"engine_does_not_see_gpu"}),
+    "engine_cuda_no_card": frozenset({"engine_does_not_see_gpu"}),
+    "engine_no_cuda_runtime": frozenset({"engine_does_not_see_gpu"}),
     "device_unused": frozenset({"placement_differs"}),
     "context_reduced": frozenset({"fit_gave_up_context_reduced"}),
     "ram_swapping": frozenset({"ram_full"}),
@@ -51,7 +54,7 @@ def examine(facts: Facts) -> tuple[Finding, ...]:
     found: list[Finding] = [] if failure is None else [with_post_mortem(failure, of_log)]
     order = list(Severity)
     ran = [*log_findings(of_log), *run_findings(of_log)]
-    planned = [*plan_findings(facts), *machine_rules(facts)]
+    planned = [*engine_rules(facts), *plan_findings(facts), *machine_rules(facts)]
     noted = [] if other is None else [other]
     rest = sorted(_with_root([*ran, *noted, *planned]), key=lambda finding: order.index(finding.severity))
     kept = _without_consequences([*found, *rest], is_of_plan=other is None)

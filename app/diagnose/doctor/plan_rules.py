@@ -39,6 +39,14 @@ def plan_findings(facts: Facts) -> Iterator[Finding]:
     yield from _threads(facts)
 
 
+def engine_rules(facts: Facts) -> Iterator[Finding]:
+    """The engine in use cannot run this model, or not on this machine's cards."""
+    for problem in facts.engine_problems:
+        finding = as_finding(problem)
+        if finding.is_cured_by_engine:
+            yield finding
+
+
 def machine_rules(facts: Facts) -> Iterator[Finding]:
     """What the machine itself is told about."""
     if facts.snapshot is None:

@@ -63,6 +63,8 @@ class Facts:
     state: MachineState = field(default_factory=MachineState)
     answer: Answer | None = None
     capabilities: Capabilities | None = None
+    engine_problems: tuple[Problem, ...] = ()
+    """What is known of the engine in use before it runs: it does not answer, lacks the model's architecture."""
     tried: frozenset[tuple[str, ...]] = frozenset()
     """Commands that have failed already: no fix may lead to one of them again."""
 

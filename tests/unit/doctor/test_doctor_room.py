@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.common.problem import Problem, Severity
 from app.diagnose.doctor.examine import examine
 from app.diagnose.doctor.types import Facts
 from app.engine.capabilities import FALLBACK
@@ -10,7 +11,7 @@ from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
 from app.words import Language, say_in
 from app.work.before_launch import memory_question
 from app.work.doctor_text import fix_sentence, words_of
-from tests.unit.doctor.doctor_cases import GIB, MIB, snapshot
+from tests.unit.doctor.doctor_cases import GIB, MIB, card, replace, snapshot
 
 
 def too_large(model, gpu_gib, ram_gib, **wishes):
@@ -51,6 +52,17 @@ def test_that_ram_too_full_beside_an_empty_card_is_cured_by_the_best_placement(q
     assert fix.plan.estimate.fits
     assert fix.changes["--preset"] == "fill"
     assert fix_sentence(fix) == "Take the best placement for this machine"
+
+
+def test_that_an_engine_that_does_not_suit_is_a_finding_and_what_follows_from_it_is_none():
+    dark = replace(card(), engine_name=None)
+    lacks = Problem("engine_cpu_only", Severity.WARNING, {"gpu": dark.name})
+    remark = Problem("engine_vulkan_but_cuda", Severity.INFO, {})
+    around = snapshot(dark, engine_asked=True)
+    assert "engine_does_not_see_gpu" in {f.code for f in examine(Facts(snapshot=around))}
+    found = {f.code: f for f in examine(Facts(snapshot=around, engine_problems=(lacks, remark)))}
+    assert found["engine_cpu_only"].is_cured_by_engine
+    assert not {"engine_does_not_see_gpu", "engine_vulkan_but_cuda"} & set(found)
 
 
 @pytest.mark.parametrize("language", list(Language))
