@@ -48,6 +48,10 @@ def test_that_without_an_address_nothing_is_demanded(qtbot, language):
     assert card.app.text.property("look") == "dim"
     assert card.engine.text.property("look") == "ok"
     assert card.trouble.isHidden()
+    card.resize(480, 400)
+    card.show()
+    text = card.app.text
+    qtbot.waitUntil(lambda: text.height() >= text.heightForWidth(text.width()))
 
 
 def test_that_nothing_is_asked_until_the_button_is_pressed(session, server, qtbot):

@@ -34,8 +34,7 @@ class FormCard(CardFrame):
         if isinstance(control, QWidget):
             caption.setBuddy(control)
             control.setAccessibleName(label)
-            is_text = isinstance(control, QLabel)  # an aligned label would wrap at its first guess and be cut off
-            self._grid.addWidget(control, row, 1, _WHOLE_CELL if is_text else Qt.AlignmentFlag.AlignLeft)
+            self._grid.addWidget(control, row, 1, _WHOLE_CELL if _wraps(control) else Qt.AlignmentFlag.AlignLeft)
         else:
             self._grid.addLayout(control, row, 1)
         if note:
@@ -45,3 +44,9 @@ class FormCard(CardFrame):
     def add_wide(self, widget: QWidget) -> None:
         """Add something that needs the whole width."""
         self.body.addWidget(widget)
+
+
+def _wraps(control: QWidget) -> bool:
+    """Is it text, or does it hold text? Aligned, that would wrap at its first guess and be cut off."""
+    layout = control.layout()
+    return isinstance(control, QLabel) or (layout is not None and layout.hasHeightForWidth())
