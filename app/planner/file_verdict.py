@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from app.common.problem import Problem
 from app.model.types import ModelInfo, Role
+from app.planner.host_memory import shared_memory_problem
 from app.planner.placement import expert_layers_in_ram
 from app.planner.types import RAM, Plan, Segment
 
@@ -80,9 +82,10 @@ def file_verdict(plan: Plan, model: ModelInfo) -> FileVerdict | None:
         layers=model.block_count + 1,
         decode_tps=plan.speed.decode_tps,
     )
-    if fits:
+    shared = shared_memory_problem(plan.estimate)
+    if fits and shared is None:
         return made
-    missing = _missing_bytes(plan)
+    missing = _missing_bytes(plan) if shared is None else _missing_together(shared)
     kind = VerdictKind.TOO_BIG if _could_page(plan, model) else VerdictKind.NO
     return replace(made, kind=kind, decode_tps=None, missing_bytes=missing)
 
@@ -103,6 +106,11 @@ def _missing_bytes(plan: Plan) -> int:
         if left is not None and left < 0:
             lacking += max(0, -left - device.segments.get(Segment.REPACKED, 0))
     return lacking
+
+
+def _missing_together(shared: Problem) -> int:
+    """How much too little there is where graphics inside the processor and RAM are one memory."""
+    return int(shared.params["needed_bytes"]) - int(shared.params["free_bytes"])
 
 
 def _could_page(plan: Plan, model: ModelInfo) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from app.model.types import ModelInfo, Role
 from app.planner.compute import BufferBounds, buffer_bounds
 from app.planner.file_verdict import FileVerdict, VerdictKind
-from app.planner.host_memory import checkpoint_bytes
+from app.planner.host_memory import checkpoint_bytes, is_part_of_ram
 from app.planner.kv import kv_bytes_by_block
 from app.planner.placement import NOT_LOADED
 from app.planner.plan import context_of, kv_settings
@@ -36,8 +36,8 @@ class _Sums:
 def first_verdict(model: ModelInfo, devices: DeviceSet, wishes: Wishes) -> FileVerdict | None:
     """What is certain of the plan of these wishes; None where that is nothing.
 
-    Only for plans that the preset is free to make: forced layers, files beside the model and figures that this machine
-    has learned are left to the plan.
+    Only for plans that the preset is free to make: forced layers, files beside the model, figures that this machine
+    has learned and graphics that take their memory from RAM are left to the plan.
     """
     if _is_special(devices, wishes):
         return None
@@ -61,7 +61,8 @@ def _is_special(devices: DeviceSet, wishes: Wishes) -> bool:
     has_files = wishes.mmproj_path or wishes.draft_path or wishes.lora_paths or wishes.mtp
     is_bound = wishes.preset != "fill" or wishes.n_gpu_layers is not None or wishes.kv_home is KvHome.RAM
     is_unknown = any(device.free_bytes is None or device.corrections for device in devices.all)
-    return bool(has_files) or is_bound or is_unknown
+    is_one = any(is_part_of_ram(gpu.kind, gpu.total_bytes, devices.ram.total_bytes) for gpu in devices.gpus)
+    return bool(has_files) or is_bound or is_unknown or is_one
 
 
 def _of_sums(

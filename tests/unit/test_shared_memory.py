@@ -6,6 +6,8 @@ import pytest
 
 from app.cli.plan_text import verdict as cli_verdict
 from app.engine.capabilities import FALLBACK
+from app.planner.file_verdict import file_verdict
+from app.planner.first_verdict import first_verdict
 from app.planner.plan import PlanInputs, make_plan
 from app.planner.sizing import pool_bytes, room_bytes
 from app.planner.types import RAM, Device, DeviceKind, DeviceSet, Wishes
@@ -62,6 +64,16 @@ def test_that_what_would_fit_is_capped_by_the_shared_memory(real_headers):
     )
     assert 0 < problem.params["file_fits_8k_bytes"] < problem.params["room_bytes"] < 9 * GIB
     assert problem.params["missing_bytes"] > 8 * GIB
+
+
+def test_that_a_list_of_models_counts_the_shared_memory_once_too(real_headers):
+    model = real_headers["deepseek-v2-lite"]
+    plan = plan_of(model, machine(9))
+    told = file_verdict(plan, model)
+    assert not told.runs
+    assert told.missing_bytes == sum(d.total_bytes for d in plan.estimate.devices) - 9 * GIB
+    assert file_verdict(plan_of(model, machine(24)), model).runs
+    assert first_verdict(model, machine(9), plan.wishes) is None
 
 
 def test_that_only_memory_inside_ram_is_counted_once():
