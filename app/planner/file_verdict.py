@@ -110,7 +110,9 @@ def _missing_bytes(plan: Plan) -> int:
 
 def _missing_together(shared: Problem) -> int:
     """How much too little there is where graphics inside the processor and RAM are one memory."""
-    return int(shared.params["needed_bytes"]) - int(shared.params["free_bytes"])
+    needed, free = shared.params["needed_bytes"], shared.params["free_bytes"]
+    assert isinstance(needed, int) and isinstance(free, int)
+    return needed - free
 
 
 def _could_page(plan: Plan, model: ModelInfo) -> bool:
