@@ -111,7 +111,8 @@ def _missing_bytes(plan: Plan) -> int:
 def _missing_together(shared: Problem) -> int:
     """How much too little there is where graphics inside the processor and RAM are one memory."""
     needed, free = shared.params["needed_bytes"], shared.params["free_bytes"]
-    assert isinstance(needed, int) and isinstance(free, int)
+    assert isinstance(needed, int)
+    assert isinstance(free, int)
     return needed - free
 
 
