@@ -6,10 +6,10 @@
 its own asks the server for text without a pause while the run page shows every curve. Each tenth of the time prints
 memory, the reference count of None, widgets, the window's CPU share and how many requests were answered. At the end the
 server is killed from outside, and the window must say so. Exit code 1: memory grew by more than 5 % after the warm-up,
-None lost more than 100 references, the server was lost on the way, or its end was missed. The warm-up is the first two
+None lost more than 1000 references, the server was lost on the way, or its end was missed. The warm-up is the first two
 minutes, or the first tenth where that is longer: the curves fill, pages are made, caches and heaps find their size. The
-baseline beside it is the same window before the launch. The full soak takes an hour (``--seconds 3600``, the default);
-ten minutes are a fair check.
+baseline beside it is the same window before the launch, its first pages and its look at the RAM included. The full soak
+takes an hour (``--seconds 3600``, the default); ten minutes are a fair check.
 """
 
 from __future__ import annotations
@@ -127,6 +127,10 @@ def main() -> int:
     return _judge(rows, idle, asker, end_was_told=end_was_told, as_json=options.json)
 
 
+_MOST_NONE_LOST = 1000
+"""What lives at the moment moves the count by a hundred or two either way. A Qt binding that loses one reference with
+every call without a result, as PySide6 6.12.0 does, loses a thousand in the first minute."""
+
 Row = dict[str, float]
 
 
@@ -170,7 +174,8 @@ def _end_is_told(session: AppSession) -> bool:
 
 def _judge(rows: list[Row], idle: float, asker: Asker, *, end_was_told: bool, as_json: bool) -> int:
     growth = rows[-1]["rss_mib"] / rows[0]["rss_mib"] - 1
-    is_good = len(rows) == 10 and growth <= 0.05 and rows[-1]["none"] >= rows[0]["none"] - 100 and end_was_told
+    keeps_none = rows[-1]["none"] >= rows[0]["none"] - _MOST_NONE_LOST
+    is_good = len(rows) == 10 and growth <= 0.05 and keeps_none and end_was_told
     result = {
         "ok": is_good,
         "rss_growth_percent": round(100 * growth, 2),
