@@ -379,3 +379,24 @@ def test_that_a_run_that_is_over_says_end_and_not_now(plot):
     assert "now" not in plot.words
     plot.set_live(True)
     assert "now" in plot.words
+
+
+def test_that_curves_wait_until_they_have_moved_by_a_pixel_and_the_figure_beside_them_does_not(plot):
+    with_columns(plot, (Series("v", "CUDA0", 0),), v=[100 * MIB, 100 * MIB])
+    plot.take_sample()
+    before = list(drawn(plot)[1])
+    plot._reader.columns = {"v": [100 * MIB, 100 * MIB, 300 * MIB]}
+    plot.take_sample()
+    assert list(drawn(plot)[1]) == before == [100 * MIB, 100 * MIB]
+    assert plot._value.text() == "300 MiB"
+    plot._moved.invalidate()
+    plot.take_sample()
+    assert list(drawn(plot)[1]) == [100 * MIB, 100 * MIB, 300 * MIB]
+
+
+def test_that_the_first_values_are_drawn_at_once(plot):
+    with_columns(plot, (Series("v", "CUDA0", 0),))
+    plot.take_sample()
+    plot._reader.columns = {"v": [100 * MIB]}
+    plot.take_sample()
+    assert list(drawn(plot)[1]) == [100 * MIB]

@@ -147,7 +147,7 @@ class RunPlots(QWidget):
         self._drawn.start()
         for plot in self.plots:
             if plot.isVisible():
-                plot.redraw()
+                plot.take_sample()
         self.cores.redraw()
         self._update_timer()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QSize, Slot
+from PySide6.QtCore import QElapsedTimer, QSize, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 from typing_extensions import override
@@ -23,6 +23,8 @@ from app.ui.theme.manager import ThemeManager
 from app.words import say
 
 DEFAULT_SPAN_S = 120.0
+_MOST_STILL_MS = 900
+"""Curves that move by less than a pixel are drawn about once a second all the same: a new value is soon seen."""
 
 _WIDEST = {PlotUnit.BYTES: "8 888 MiB", PlotUnit.SPEED: "88.8 tok/s", PlotUnit.PERCENT: "100 %"}
 """Room for the value from the start, so that the first number does not move its neighbours."""
@@ -31,8 +33,8 @@ _WIDEST = {PlotUnit.BYTES: "8 888 MiB", PlotUnit.SPEED: "88.8 tok/s", PlotUnit.P
 class LivePlot(QWidget):
     """Draws the last minutes of a few series.
 
-    It has no clock: whoever knows of new samples calls ``redraw``, and only while the plot is seen. It owns no numbers:
-    the reader is asked at each redraw. ``capacity`` fixes the range (VRAM, RAM); without it the range moves in steps.
+    Whoever knows of a new sample calls ``take_sample``, and only while the plot is seen. It owns no numbers: the reader
+    is asked each time. ``capacity`` fixes the range (VRAM, RAM); without it the range moves in steps.
     ``head``: stands where the title would.
     """
 
@@ -58,6 +60,7 @@ class LivePlot(QWidget):
         self._is_live = True
         self._dialog: NumbersDialog | None = None
         self._drawn: list[tuple[FloatArray, FloatArray]] = []
+        self._moved = QElapsedTimer()
         self._told: tuple[object, ...] = ()
         self._predicted: tuple[str | None, ...] = ()
         self._build(head)
@@ -137,11 +140,23 @@ class LivePlot(QWidget):
         self.redraw()
 
     @Slot()
+    def take_sample(self) -> None:
+        """There is a new sample. The curves are drawn once they have moved by a pixel, and at least once a second; the
+        figures beside them are always the newest."""
+        pixel_ms = 1000 * self._span_s / max(1, self._chart.width())
+        has_curves = self._moved.isValid() and any(values.size for _, values in self._drawn)
+        if has_curves and not self._moved.hasExpired(round(min(pixel_ms, _MOST_STILL_MS))):
+            self._show_values([newest(*self._reader(one.key, self._span_s)) for one in self._series])
+        else:
+            self.redraw()
+
+    @Slot()
     def redraw(self) -> None:
         """Ask the reader for the newest numbers and draw them, unless the picture would be the same."""
         read = [self._reader(one.key, self._span_s) for one in self._series]
         if self._looks_the_same(read):
             return
+        self._moved.start()
         self._drawn = read
         for i, (ages, values) in enumerate(read):
             self._chart.set_curve(i, ages, values)
