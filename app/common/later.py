@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
 
-def later(module: str, name: str) -> Callable[..., Any]:
+def later(module: str, name: str) -> Callable[..., object]:
     """What calls ``name`` of ``module``, a function or a class; not for ``isinstance``, ``match`` or ``except``."""
 
-    def call(*args: Any, **options: Any) -> Any:
-        return getattr(import_module(module), name)(*args, **options)
+    def call(*args: object, **options: object) -> object:
+        real: Callable[..., object] = getattr(import_module(module), name)
+        return real(*args, **options)
 
     return call

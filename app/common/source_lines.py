@@ -8,17 +8,16 @@ files that they quote anew.
 from __future__ import annotations
 
 import linecache
-from typing import Any
 
 from typing_extensions import override
 
 
-class _NoLines(dict[str, tuple[Any, ...]]):
+class _NoLines(dict[str, tuple[object, ...]]):
     """Takes where to find a file's text (one item: what a trace is about to quote) and the text of such a file, but no
     text (four items) that was only looked at."""
 
     @override
-    def __setitem__(self, name: str, entry: tuple[Any, ...]) -> None:
+    def __setitem__(self, name: str, entry: tuple[object, ...]) -> None:
         if len(entry) == 1 or name in self:
             super().__setitem__(name, entry)
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from app.model.gguf_writer import GgufWriter, ValueType
 
@@ -14,25 +15,30 @@ _BLOCKS, _WIDTH, _FF, _HEADS = 27, 1152, 4304, 16
 NAMES = ("gemma3", "qwen3vl")
 
 
-def _writer(projector: str, image: int, patch: int, projection: int, blocks: int) -> GgufWriter:
+def settings_writer(projector: str, name: str, sizes: Mapping[str, int]) -> GgufWriter:
+    """A writer with the settings of a vision tower; ``sizes`` are those below ``clip.vision``."""
     writer = GgufWriter()
     writer.add("general.architecture", ValueType.STRING, "clip")
     writer.add("general.type", ValueType.STRING, "mmproj")
-    writer.add("general.name", ValueType.STRING, f"{projector} (sparse projector)")
+    writer.add("general.name", ValueType.STRING, name)
     writer.add("general.file_type", ValueType.U32, 1)
     writer.add("clip.has_vision_encoder", ValueType.BOOL, True)
     writer.add("clip.projector_type", ValueType.STRING, projector)
     writer.add("clip.use_gelu", ValueType.BOOL, True)
-    settings = {
-        "image_size": image, "patch_size": patch, "embedding_length": _WIDTH, "feed_forward_length": _FF,
-        "projection_dim": projection, "block_count": blocks, "attention.head_count": _HEADS,
-    }  # fmt: skip
-    for key, value in settings.items():
+    for key, value in sizes.items():
         writer.add(f"clip.vision.{key}", ValueType.U32, value)
     writer.add("clip.vision.attention.layer_norm_epsilon", ValueType.F32, 1e-6)
     for key in ("image_mean", "image_std"):
         writer.add_array(f"clip.vision.{key}", ValueType.F32, [0.5] * 3)
     return writer
+
+
+def _writer(projector: str, image: int, patch: int, projection: int, blocks: int) -> GgufWriter:
+    sizes = {
+        "image_size": image, "patch_size": patch, "embedding_length": _WIDTH, "feed_forward_length": _FF,
+        "projection_dim": projection, "block_count": blocks, "attention.head_count": _HEADS,
+    }  # fmt: skip
+    return settings_writer(projector, f"{projector} (sparse projector)", sizes)
 
 
 def _with_bias(writer: GgufWriter, name: str, rows: int, columns: int) -> None:

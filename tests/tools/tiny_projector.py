@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from app.model.gguf_writer import GgufWriter, ValueType
+from tests.tools.sparse_projector import settings_writer
 
 IMAGE, PATCH, WIDTH, FF, HEADS, BLOCKS = 112, 14, 64, 128, 2, 2
 TOKENS = (IMAGE // PATCH // 4) ** 2
@@ -16,8 +16,11 @@ TOKENS = (IMAGE // PATCH // 4) ** 2
 
 def write_tiny_projector(path: str | os.PathLike[str], text_width: int) -> None:
     """Write it for a language model of that embedding length; the same bytes each time."""
-    writer, random = GgufWriter(), np.random.default_rng(7)
-    _add_settings(writer, text_width)
+    sizes = {
+        "image_size": IMAGE, "patch_size": PATCH, "embedding_length": WIDTH, "feed_forward_length": FF,
+        "projection_dim": text_width, "block_count": BLOCKS, "attention.head_count": HEADS,
+    }  # fmt: skip
+    writer, random = settings_writer("gemma3", "Lanewise tiny projector", sizes), np.random.default_rng(7)
 
     def weight(name: str, *shape: int) -> None:
         values = random.standard_normal(tuple(reversed(shape)), np.float32) * np.float32(shape[0] ** -0.5)
@@ -46,22 +49,3 @@ def write_tiny_projector(path: str | os.PathLike[str], text_width: int) -> None:
     weight("mm.input_projection.weight", text_width, WIDTH)
     plain("mm.soft_emb_norm.weight", WIDTH, value=1.0)
     writer.write(path)
-
-
-def _add_settings(writer: GgufWriter, text_width: int) -> None:
-    writer.add("general.architecture", ValueType.STRING, "clip")
-    writer.add("general.type", ValueType.STRING, "mmproj")
-    writer.add("general.name", ValueType.STRING, "Lanewise tiny projector")
-    writer.add("general.file_type", ValueType.U32, 1)
-    writer.add("clip.has_vision_encoder", ValueType.BOOL, True)
-    writer.add("clip.projector_type", ValueType.STRING, "gemma3")
-    writer.add("clip.use_gelu", ValueType.BOOL, True)
-    settings = {
-        "image_size": IMAGE, "patch_size": PATCH, "embedding_length": WIDTH, "feed_forward_length": FF,
-        "projection_dim": text_width, "block_count": BLOCKS, "attention.head_count": HEADS,
-    }  # fmt: skip
-    for key, value in settings.items():
-        writer.add(f"clip.vision.{key}", ValueType.U32, value)
-    writer.add("clip.vision.attention.layer_norm_epsilon", ValueType.F32, 1e-6)
-    for key in ("image_mean", "image_std"):
-        writer.add_array(f"clip.vision.{key}", ValueType.F32, [0.5] * 3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from app.common.capabilities import Capabilities
 from app.common.problem import ParamValue
@@ -195,9 +194,9 @@ def _shorter_steps(finding: Finding, facts: Facts) -> Fix | None:
     return other_wishes(facts, "ubatch", n_ubatch=half) if half >= _LEAST_UBATCH else None
 
 
-def _without_file(code: str, **none: Any) -> Callable[[Finding, Facts], Fix | None]:
+def _without_file(code: str, **none: bool | tuple[str, ...] | None) -> Callable[[Finding, Facts], Fix | None]:
     """The plan without the file beside the model that does not go with it."""
-    return lambda finding, facts: other_wishes(facts, code, **none)
+    return lambda finding, facts: other_wishes(facts, code, None, **none)
 
 
 def _without_flags(*flags: str) -> Callable[[Finding, Facts], Fix | None]:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QEnterEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 from typing_extensions import override
 
+from app.ui.plots.button_ground import paint_ground
 from app.ui.theme.manager import ThemeManager
 
 _SIDE = 24
@@ -40,16 +41,8 @@ class NumbersButton(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         tokens = self._theme.tokens
         frame = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)
-        if self.underMouse() or self.isDown():
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(tokens.color("hover"))
-            painter.drawRoundedRect(frame, 4, 4)
-        if self.hasFocus():
-            painter.setPen(QPen(tokens.color("focus"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(frame, 4, 4)
+        paint_ground(painter, self, frame, frame, tokens)
         painter.setPen(QPen(tokens.color("text_dim"), 1.2))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
         table = QRectF(6, 7, 12, 10)
         painter.drawRoundedRect(table, 1.5, 1.5)
         for y in (10.5, 13.7):

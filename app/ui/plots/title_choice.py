@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QActionGroup, QEnterEvent, QPainter, QPaintEv
 from PySide6.QtWidgets import QAbstractButton, QMenu, QSizePolicy, QStackedLayout, QWidget
 from typing_extensions import override
 
+from app.ui.plots.button_ground import paint_ground
 from app.ui.theme.fonts import scaled
 from app.ui.theme.manager import ThemeManager
 from app.words import say
@@ -85,14 +86,7 @@ class TitleChoice(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         tokens = self._theme.tokens
         frame = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        if self.underMouse() or self.isDown():
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(tokens.color("hover"))
-            painter.drawRoundedRect(frame, 4, 4)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        if self.hasFocus():
-            painter.setPen(QPen(tokens.color("focus"), 2))
-            painter.drawRoundedRect(frame.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+        paint_ground(painter, self, frame, frame.adjusted(0.5, 0.5, -0.5, -0.5), tokens)
         painter.setPen(self.palette().color(self.foregroundRole()))
         room = self.width() - _GAP - _ARROW - _PADDING
         text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room + 1)
