@@ -37,7 +37,8 @@ from app.engine.failure import explain_exit
 from app.engine.health import accepts_key, health_status
 from app.engine.launcher import launch
 from app.engine.leftovers import forget_server, remember_server
-from app.engine.logparse import EngineBuffer, GraphSplits, Listening, LogReader
+from app.engine.log_reader import LogReader
+from app.engine.logparse import EngineBuffer, GraphSplits, Listening
 from app.engine.mailbox import Mailbox
 from app.engine.ports import base_url, port_problem
 from app.engine.progress import bytes_touched

@@ -7,7 +7,8 @@ import pytest
 
 from app.diagnose.buffers import BufferRow
 from app.diagnose.placement_check import placement_findings
-from app.engine.logparse import LogReader, TensorsMoved
+from app.engine.log_reader import LogReader
+from app.engine.logparse import TensorsMoved
 from app.hardware.snapshot_file import load_snapshot
 from app.planner.devices import DeviceWishes
 from app.planner.plan import make_plan

@@ -11,8 +11,9 @@ from app.common.problem import Problem
 from app.common.units import MIB
 from app.engine.failure import Judgement, is_worth_a_look, judge
 from app.engine.line_shape import looks_for
+from app.engine.log_reader import LogReader
 from app.engine.loglines import CleanLine, clean_line
-from app.engine.logparse import DeviceUsed, EngineBuffer, LogReader, TensorsMoved
+from app.engine.logparse import DeviceUsed, EngineBuffer, TensorsMoved
 
 _THREADS = re.compile(r"system_info: n_threads = (?P<n>\d{1,5}) .*?/ (?P<cpus>\d{1,5})")
 _CACHE = re.compile(r"cache state: (?P<n>\d{1,9}) prompts, (?P<mib>\d{1,9}(?:\.\d+)?) MiB \(limits: (?P<limit>\d{1,9})")

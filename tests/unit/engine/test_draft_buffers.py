@@ -1,6 +1,7 @@
 """A log of two models: the figures of the model itself are never mixed with those of its draft."""
 
-from app.engine.logparse import BufferKind, LogReader
+from app.engine.log_reader import LogReader
+from app.engine.logparse import BufferKind
 
 LOADING = "0.01 I load_tensors: loading model tensors, this can take a while... (load_mode = mmap)"
 CONTEXT = "0.02 I llama_context: constructing llama_context"
