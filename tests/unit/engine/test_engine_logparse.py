@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.common.units import MIB
+from app.engine.log_reader import LogReader
 from app.engine.logparse import (
     BufferKind,
     ErrorLine,
-    LogReader,
     OverrideConfirmed,
     device_of_buffer,
     parse_log_line,
